@@ -102,7 +102,7 @@ type Option struct {
 }
 
 // Wanted is the range in words.
-func (o Option) Wanted() string { return o.key("").Wanted() }
+func (o Option) Wanted() string { return o.key("").wanted() }
 
 // Holds says whether v, of the type of Default, is in range.
 func (o Option) Holds(v any) bool {
@@ -237,8 +237,8 @@ func (s *Schema) find(key string) (Key, bool) {
 	return o.key(method), ok
 }
 
-// Readers lists the methods and the tricks that read a key. Both are nil for a key that all runs read.
-func (s *Schema) Readers(key string) (methods, tricks []string) {
+// readers lists the methods and the tricks that read a key. Both are nil for a key that all runs read.
+func (s *Schema) readers(key string) (methods, tricks []string) {
 	for _, m := range s.Methods {
 		if slices.Contains(m.Settings, key) {
 			methods = append(methods, m.Name)
@@ -364,6 +364,6 @@ func (s *Schema) makeNetworks(methods []string) bool {
 
 // selective says whether some methods or tricks read a key and others do not.
 func (s *Schema) selective(key string) bool {
-	methods, tricks := s.Readers(key)
+	methods, tricks := s.readers(key)
 	return len(methods)+len(tricks) > 0
 }

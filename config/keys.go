@@ -275,8 +275,8 @@ func (k Key) Default() string {
 // List says that the key holds a list: values of a flag given twice are joined.
 func (k Key) List() bool { return reflect.ValueOf(k.sample()).Kind() == reflect.Slice }
 
-// Wanted is the range in words.
-func (k Key) Wanted() string {
+// wanted is the range in words.
+func (k Key) wanted() string {
 	if k.values != "" {
 		return k.values
 	}

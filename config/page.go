@@ -19,7 +19,7 @@ type Entry struct {
 func (s *Schema) Entries() []Entry {
 	var all []Entry
 	for _, k := range s.keys() {
-		e := Entry{Name: k.Name, Default: k.Default(), Range: k.Wanted(), Help: k.Help, ReadBy: k.ReadBy}
+		e := Entry{Name: k.Name, Default: k.Default(), Range: k.wanted(), Help: k.Help, ReadBy: k.ReadBy}
 		if k.Flag() != "" {
 			e.Flag = "--" + k.Flag()
 		}
@@ -29,7 +29,7 @@ func (s *Schema) Entries() []Entry {
 		if networks := s.networksOf(k); networks != nil {
 			e.ReadBy = strings.Join(networks, ", ")
 		}
-		if methods, tricks := s.Readers(k.Name); len(methods)+len(tricks) > 0 {
+		if methods, tricks := s.readers(k.Name); len(methods)+len(tricks) > 0 {
 			e.ReadBy = strings.Join(methods, ", ")
 			if len(tricks) > 0 {
 				e.ReadBy = strings.TrimPrefix(e.ReadBy+"; tricks "+strings.Join(tricks, ", "), "; ")

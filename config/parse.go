@@ -204,7 +204,7 @@ func (r *reader) leaf(name *yaml.Node, key string, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		switch {
 		case !k.optional():
-			r.fault(name, "%s has no value. Use %s, or remove the key", key, k.Wanted())
+			r.fault(name, "%s has no value. Use %s, or remove the key", key, k.wanted())
 		case r.grid != nil:
 			r.grid.Settings = append(r.grid.Settings, Setting{Key: key, Line: n.Line, Values: []any{nil}})
 		default:
@@ -223,7 +223,7 @@ func (r *reader) leaf(name *yaml.Node, key string, n *yaml.Node) {
 				remedy = ", such as " + shown(list)
 			}
 		}
-		r.fault(name, "%s cannot be %s. Use %s%s", key, show(n), k.Wanted(), remedy)
+		r.fault(name, "%s cannot be %s. Use %s%s", key, show(n), k.wanted(), remedy)
 	default:
 		k.set(r.c, v)
 	}
@@ -289,10 +289,10 @@ func (s *Schema) Set(c *Config, key, text string) error {
 		if found == "" {
 			found = "empty"
 		}
-		return fmt.Errorf("config: %s cannot be %s. Use %s", key, found, k.Wanted())
+		return fmt.Errorf("config: %s cannot be %s. Use %s", key, found, k.wanted())
 	}
 	if k.ZeroInFiles && v == 0.0 {
-		return fmt.Errorf("config: %s: 0 is out of range. Use %s, or leave it out for %s", key, k.Wanted(), k.Unset)
+		return fmt.Errorf("config: %s: 0 is out of range. Use %s, or leave it out for %s", key, k.wanted(), k.Unset)
 	}
 	k.set(c, v)
 	return nil

@@ -51,14 +51,14 @@ func told(text string) string {
 // String is all of it, such as "method er-ace of example.com/ace v1.2.0".
 func (r Registered) String() string { return r.What() + " of " + r.From() }
 
-// RegisteredKeys are the keys whose names other modules can register.
-func RegisteredKeys() []string {
+// registeredKeys are the keys whose names other modules can register.
+func registeredKeys() []string {
 	return []string{"methods", "data.name", "stream.kind", "network.name"}
 }
 
-// Registered lists the names of a config that stand for something of another module, in the order of [RegisteredKeys].
+// Registered lists the names of a config that stand for something of another module, in the order of [registeredKeys].
 func (s *Schema) Registered(c Config) (list []Registered) {
-	for _, key := range RegisteredKeys() {
+	for _, key := range registeredKeys() {
 		var names []string
 		switch key {
 		case "methods":

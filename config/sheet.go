@@ -51,12 +51,6 @@ type Setting struct {
 // Apply sets the key to one of its values.
 func (s Setting) Apply(c *Config, v any) { keyCalled(s.Key).set(c, v) }
 
-// Matches says whether a config has one of the values.
-func (s Setting) Matches(c Config) bool {
-	text, set := c.Text(s.Key)
-	return set && slices.ContainsFunc(s.Values, func(v any) bool { return plain(v) == text })
-}
-
 // Find returns the setting of a key.
 func (g Grid) Find(key string) (Setting, bool) {
 	i := slices.IndexFunc(g.Settings, func(s Setting) bool { return s.Key == key })
@@ -259,7 +253,7 @@ func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error)
 			v, err := fromNode(k.sample(), resolve(item))
 			if err != nil {
 				r.fault(item, "%s: the value %s is not possible. Use %s, or a list of such values", k.Name, show(resolve(item)),
-					k.Wanted())
+					k.wanted())
 				return
 			}
 			// it would drop its runs in silence

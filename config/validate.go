@@ -180,7 +180,7 @@ func (k Key) checkNumber(f *faults, v float64, text string, nth int) {
 	if nth > 0 {
 		value = fmt.Sprintf("value %d: ", nth)
 	}
-	f.add(k.Name, "%s%s is out of range. Use %s", value, text, k.Wanted())
+	f.add(k.Name, "%s%s is out of range. Use %s", value, text, k.wanted())
 }
 
 func (s *Schema) checkData(f *faults, c Config) {
@@ -371,7 +371,7 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) bool {
 		}
 		v := k.conform(k.value(&c))
 		if reflect.TypeOf(v) != reflect.TypeOf(k.preset) {
-			f.add(key, "%v has the wrong type. Use %s", v, k.Wanted())
+			f.add(key, "%v has the wrong type. Use %s", v, k.wanted())
 			continue
 		}
 		k.check(f, v)
@@ -614,7 +614,7 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 		}
 		return nil
 	}
-	methods, tricks := s.Readers(key)
+	methods, tricks := s.readers(key)
 	k, _ := find(key)
 	if d := Default(); !s.ReadsNetwork(c.Network.Name, key) && !equal(k.value(&c), k.value(&d)) {
 		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)),

@@ -173,7 +173,7 @@ func (k *core) found() bool {
 
 // predicts says that there is something to predict with.
 func (k *core) predicts() bool {
-	if e, sums := k.learner.(interface{ Empty() bool }); sums && e.Empty() {
+	if e, sums := k.learner.(learner.Sums); sums && e.Empty() {
 		return false
 	}
 	return k.learned() && (k.means() == nil || k.stored() > 0 || k.found())
@@ -205,7 +205,7 @@ func (k *core) unprepare() {
 	if means := k.parts().Means; means != nil {
 		means.Forget()
 	}
-	if p, ok := k.learner.(interface{ Unprepare() }); ok {
+	if p, ok := k.learner.(learner.Sums); ok {
 		p.Unprepare()
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"ocl/nn/tensor"
 	"ocl/predict"
 	"ocl/run/train"
-	"ocl/run/trained"
 )
 
 // model is a published copy of what a trainer predicts with. Nobody changes it while it is current or has readers.
@@ -228,7 +227,7 @@ func (m *model) take(t *Trainer) {
 		m.Means.CopyFrom(k.means())
 		m.guesses = len(m.Means.Classes())
 	}
-	if o, ordered := k.learner.(trained.Ordered); ordered {
+	if o, ordered := k.learner.(learner.Ordered); ordered {
 		m.order = o.Order()
 	}
 	t.mu.Lock()

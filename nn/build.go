@@ -79,7 +79,7 @@ type initial struct {
 
 // Init draws all parameters from src as a new network's are drawn, and sets the running statistics to means of 0 and
 // variances of 1. Gradients stay as they are. So does all that belongs to frozen stages; the numbers for it are drawn
-// nevertheless, so that the others are those of a network that is not frozen.
+// nevertheless, so that the others do not depend on what is frozen.
 func (n *Network) Init(src *rng.Source) {
 	for _, p := range n.initial {
 		for i := range p.Len() {

@@ -76,7 +76,7 @@ type linearLayer struct {
 	w    convRef
 	bias int
 	relu bool
-	// features: the outputs are those of the trunk
+	// features: the outputs are the features of the network
 	features bool
 	// input: the features are the images themselves
 	input bool

@@ -54,7 +54,7 @@ func (h Head) check(features int) (Head, error) {
 	return h, nil
 }
 
-// Head adds the head of so many classes on the features, after which [Builder.Build] follows. name is that of the
+// Head adds the head of so many classes on the features, after which [Builder.Build] follows. name is the name of the
 // parameters of a linear or cosine head; those of a projection are called head.0 and head.2, as SCR's authors have
 // them. It is an error where h is no head, where there is one already, or where there is no layer with features before
 // it.

@@ -22,7 +22,7 @@ func saturated(v float64) int64 {
 // Footprint says how much memory a network's passes take. It holds nothing of the network that is large.
 type Footprint struct{ net Network }
 
-// Footprint is that of the network.
+// Footprint says how much memory passes of the network take.
 func (n *Network) Footprint() Footprint {
 	c := *n
 	c.params, c.grads, c.running = nil, nil, nil
@@ -54,7 +54,7 @@ func (f Footprint) Pass(images int) (float64, error) {
 	layers, frozen := n.learned()
 	for i, l := range layers {
 		if i == frozen {
-			floats = 0 // frozen layers share their maps: counted are those of the others
+			floats = 0 // frozen layers share their maps, so only those above count
 		}
 		switch l := l.(type) {
 		case entryLayer:

@@ -103,8 +103,8 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 }
 
 // Workspace holds the activations and gradients of passes through networks of one shape, kernel set and algorithm of
-// convolutions. These are those of the network that made it; for a workspace from Beside, those of the first network
-// that uses it. With another network it panics. Only one goroutine may use it at a time. A task or loss that it runs
+// convolutions. The network that made it says which; for a workspace from Beside, the first network that uses
+// it. With another network it panics. Only one goroutine may use it at a time. A task or loss that it runs
 // must not use it; that panics too. It has its own workers, and Close ends them.
 type Workspace struct {
 	team   *workers.Team

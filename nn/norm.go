@@ -29,7 +29,7 @@ type norm struct {
 	net    *Network
 	mode   Mode
 	images int
-	known  bool // scale and shift are those of the network's running statistics already
+	known  bool // scale and shift were computed from the network's running statistics
 
 	z, y, res []float32
 	grad      []float32

@@ -235,7 +235,7 @@ func (p *pass) backward(d *tensor.Tensor) {
 
 // convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where
 // it can. Otherwise it goes through z. In planes y then stays pending: whoever reads it next has it written, part by
-// part, so that a part is still in the second-level cache when it is read. Layout in is that of x.
+// part, so that a part is still in the second-level cache when it is read. x has the layout in.
 func (p *pass) convNorm(layer string, c conv.Conv, b *norm, in conv.Layout, y, z, x, res []float32) {
 	if p.folds(c) {
 		p.flush()

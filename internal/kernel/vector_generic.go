@@ -172,7 +172,7 @@ func sigmoidErrorGeneric(y, t, in []float32) (sum float64) {
 	return sum
 }
 
-// sigmoidOf is 1/(1+e^−x) within two units in the last place for x ≥ −87, below which it is that of −87; a NaN passes.
+// sigmoidOf is 1/(1+e^−x) within two units in the last place for x ≥ −87. A smaller x counts as −87, and a NaN passes.
 func sigmoidOf(x float32) float32 {
 	e := expNegative(-float32(math.Abs(float64(x)))) // at most 1
 	if x < 0 {

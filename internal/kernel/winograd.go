@@ -6,7 +6,7 @@ package kernel
 //	y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A      dy → dU = (A dy Aᵀ) ⊙ (Bᵀ d B), dg = Gᵀ dU G
 //
 // where the left matrix belongs to the points 0, 1, -1, 2, -2, ∞ along y and the right one to 0, 1, -1, ∞ along x.
-// Product j = 4·i + k is that of point i along y and point k along x. The transforms below turn maps and weights into
+// Product j = 4·i + k belongs to point i along y and point k along x. The transforms below turn maps and weights into
 // 24 arrays and back; in between run Planes, ChannelLast, PlanesGrad and ChannelLastGrad on each array as on a map,
 // with one tap.
 //
@@ -45,7 +45,7 @@ type WinogradChannelLast struct {
 type WinogradPlanes struct {
 	T []float32
 	X []float32
-	// n is 6 for Input, whose row r is that of output row r-1, 4 for the others; its length a multiple of 2n
+	// n is 6 for Input, whose row r belongs to output row r-1, 4 for the others; its length a multiple of 2n
 	Pos     []int32
 	Skip    []int32 // Gradient only: columns of unit u before Skip[u] count as zero, as another unit has them; nil: none
 	XStride int

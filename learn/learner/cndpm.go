@@ -25,8 +25,8 @@ import (
 //	sleep:    once Capacity samples are stored, a new expert is trained on them alone, and the memory is emptied
 //	Predict:  p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x),  k = 1..K
 //
-// In the choice, c_k is that of probabilities raised to the power 1/Chill and scaled to sum 1, so that it counts beside
-// the thousands of nats of q_k; its gradient is that of c_k without Chill. Before the first expert there is, Predict
+// In the choice, c_k is computed of probabilities raised to the power 1/Chill and scaled to sum 1, so that it counts
+// beside the thousands of nats of q_k; its gradient is taken without Chill. Before the first expert there is, Predict
 // gives the class with the nearest mean of the stored images.
 //
 // The initial parameters of expert k come from the source "cndpm/expert/k" of InitSeed. Training draws samples of a
@@ -365,7 +365,7 @@ func (c *CNDPM) reserve(experts, n int) {
 	c.weight = grow(c.weight, n)
 }
 
-// grow is v with so many values, which are those of v or undefined.
+// grow is v with so many values: its own, or undefined ones.
 func grow[T any](v []T, n int) []T {
 	if cap(v) < n {
 		return make([]T, n)

@@ -280,7 +280,7 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return l.ncm.Classify(dst, o.Features)
 }
 
-// Order returns the class of each output of the network that is in use.
+// Order implements [Ordered].
 func (l *ICaRL) Order() []ocl.Label { return slices.Clone(l.order) }
 
 // SaveState implements [ocl.State].

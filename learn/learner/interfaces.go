@@ -31,9 +31,8 @@
 //   - [Weighted]: it separates what it has learned from what it stores (asked by live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both asked by live)
-//   - Order() []ocl.Label: its output k is that of class Order()[k], and not of class k (asked by trained and live)
-//   - Empty() bool and Unprepare(): it consists of sums, which may have no sample, and drops what Prepare has computed
-//     (asked by package live)
+//   - [Ordered]: its outputs have another order than the classes (asked by trained and live)
+//   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (asked by live)
 //
 // The parts of a learner are values of its fields:
 //
@@ -180,6 +179,19 @@ type Parts struct {
 	Memory   *memory.Store // nil without memory
 	ByLogits bool          // Decide is the class of the largest logit, and logit k is that of class k
 	Means    *NCM          // Decide is the class of the nearest of these means; nil is another rule
+}
+
+// Ordered learners have the outputs of their network in another order than the classes.
+type Ordered interface {
+	ocl.Learner
+	Order() []ocl.Label // the class of each output that is in use
+}
+
+// Sums are learners that consist of sums over samples, and predict by what Prepare computes from them.
+type Sums interface {
+	ocl.Learner
+	Empty() bool // no sample is in the sums
+	Unprepare()  // drops what Prepare has computed, as Observe does, so that the state says nothing of it
 }
 
 // Scored learners have several networks, so they are not [Open], but give each class a score.

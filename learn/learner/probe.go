@@ -16,7 +16,7 @@ import (
 // and no running statistic but by [LookAhead.Moves]. Its buffers are made when they are first needed.
 type probe struct {
 	r          *Replay
-	incoming   bool    // Net.Grads are those of the incoming batch alone
+	incoming   bool    // Net.Grads are the gradient of the incoming batch alone
 	candidates nn.Mode // mode of the network's pass over the candidates that Interference gets
 
 	ahead    *nn.Network // θ^v

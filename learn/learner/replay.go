@@ -225,7 +225,7 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x).Logits})
 }
 
-// Decide implements [Open]: the class of the largest logit. It is an error if no output of the network is that of a
+// Decide implements [Open]: the class of the largest logit. It is an error if no output of the network belongs to a
 // class.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if head := r.Net.Info().Head; !head.PerClass() {

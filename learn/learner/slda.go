@@ -17,7 +17,7 @@ import (
 //	S = Σ x·xᵀ − Σ_k s_k·s_kᵀ/n_k      Σ = S/(N−K)
 //	Λ = ((1−ε)·Σ + ε·I)⁻¹      y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y      ε is Shrinkage
 //
-// No order of the samples changes these. With Running, Σ is that of the paper, which takes a sample from the mean of
+// No order of the samples changes these. With Running, Σ is as in the paper, which takes a sample from the mean of
 // its moment. For each sample in order, the t-th from 0,
 //
 //	Σ ← (t·Σ + t/(t+1)·d·dᵀ)/(t+1),  d = x − μ_y      then μ_y moves

@@ -37,7 +37,7 @@ type solved struct {
 	rows   []float64   // [len(labels),H], a vector of each
 
 	ready bool
-	head  []float32 // [len(labels),H+1]: weights and bias of each, while they are those of the present sums
+	head  []float32 // [len(labels),H+1]: weights and bias of each, while they belong to the present sums
 }
 
 // prepare readies the network before the first call.
@@ -133,7 +133,7 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 	return nil
 }
 
-// Empty says that nothing is in the sums.
+// Empty implements [Sums].
 func (s *solved) Empty() bool { return len(s.labels) == 0 }
 
 // vector is the place of a class in labels and its vector, which is 0 for a new class.
@@ -184,7 +184,7 @@ func (s *solved) finish(weights, biases []float64) error {
 	return nil
 }
 
-// Unprepare drops what Prepare has found, as Observe does, so that the state says nothing of it.
+// Unprepare implements [Sums].
 func (s *solved) Unprepare() { s.ready = false }
 
 // show writes the head into the network. Classes that were not observed are never predicted.

@@ -64,7 +64,7 @@ func checkRetrieved(slots []int, filled int) error {
 // first, in evaluation mode or as [Teacher.Training] says. Passes without rows are left out. The bits do not depend on
 // the number of workers.
 //
-// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output is that of a class), and Replay rows
+// Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output belongs to a class), and Replay rows
 // of B_M; views of rows do not count. A criterion that makes a gradient of its own or changes what it was given is an
 // error, also one that finds a gradient that is not finite with a loss that is (ErrDiverged). A loss that is not finite
 // is an error of Observe.

@@ -172,7 +172,7 @@ func (p *Sharings) Classify(x *tensor.Tensor) {
 	p.wiring.Forward(p.images)
 }
 
-// Logits are those of an image [K] by classifier k, until the next call of Classify.
+// Logits are what classifier k gave an image [K]. They hold until the next call of Classify.
 func (p *Sharings) Logits(k, img int) []float32 { return p.logits[k].Row(img) }
 
 // Learn adds the gradients of classifier k, given those of the logits of all images [B,K].

@@ -200,7 +200,7 @@ func (v *VAEs) Encode(x *tensor.Tensor) {
 	v.pixels.Targets(x)
 }
 
-// mean and logVariance are those of an image's code in VAE k.
+// mean and logVariance describe the code that VAE k gave an image.
 func (v *VAEs) mean(k, img int) []float32        { return v.latent[k].Row(img)[:v.config.Latent] }
 func (v *VAEs) logVariance(k, img int) []float32 { return v.latent[k].Row(img)[v.config.Latent:] }
 

@@ -7,6 +7,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/nn/onnx"
 )
@@ -34,15 +35,10 @@ func (t *Model) Exported(ctx context.Context) (Classifier, error) {
 	}
 	c := Classifier{Net: t.Net, Config: t.Config, Info: t.Info, ClassNames: t.ClassNames, Rules: rules, Digest: t.Digest,
 		Older: t.Older, Tasks: t.Tasks, Steps: t.Steps}
-	if o, ok := t.Learner.(Ordered); ok {
+	if o, ok := t.Learner.(learner.Ordered); ok {
 		c.Order = o.Order()
 	}
 	return c, nil
-}
-
-// Ordered is implemented by learners whose output k is not that of class k.
-type Ordered interface {
-	Order() []ocl.Label // the class of each output that is in use
 }
 
 // ONNX is the classifier as package onnx writes it. frozen is the pretrained network in front of one that takes

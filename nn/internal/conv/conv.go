@@ -178,7 +178,7 @@ type gradientRunner interface {
 type core struct {
 	s                 *kernel.Set
 	w                 Window
-	in, out           Layout // in planes with stride 2, in is that of the phases
+	in, out           Layout // in planes with stride 2, in is the layout of the phases
 	weights           int    // floats of the parameter
 	packed            *Packed
 	plus              plus

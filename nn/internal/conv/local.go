@@ -44,7 +44,7 @@ func newLocal(s *kernel.Set, in, out Layout, q Square) local {
 	return l
 }
 
-// positions are those of a chunk of an image.
+// positions belong to a chunk of an image.
 func (l *local) positions(chunk int) (y, x []int32) {
 	lo, hi := chunk*l.size, min((chunk+1)*l.size, len(l.y))
 	return l.y[lo:hi], l.x[lo:hi]

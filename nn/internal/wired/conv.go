@@ -122,7 +122,8 @@ func (c *convolution) backward(s *Section, images int) {
 }
 
 // biasGradient masks the gradient of a map by its ReLU and adds up that of the biases, image by image and then over the
-// images in their order. Each bias is that of every phase-th channel, which are those of the pixels of a block.
+// images in their order. Every phase-th channel, one for each pixel of a block, has the same
+// bias.
 type biasGradient struct {
 	m           *Map
 	at          int // of the biases

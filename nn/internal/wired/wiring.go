@@ -14,7 +14,7 @@ import (
 )
 
 // Wiring is the layers of networks that are no chain, in the order in which they run, with room for batches of up to a
-// number of images. Several networks can be wired together: the layers of each are those of a [Section]. A section may
+// number of images. Several networks can be wired together: each has a [Section] of layers. A section may
 // read what an earlier one wrote into a [Trunk], and no gradient passes from one to the other. The maps are
 // channel-last (docs/engine.md). A wiring runs with the workers of its workspace, between the passes of that one.
 //
@@ -64,7 +64,7 @@ func New(ws *nn.Workspace, e nn.Engine, n int) *Wiring {
 type Map struct {
 	g conv.Layout
 	x []float32
-	// The gradient is that of channels [skip, C), in a layout of its own, where learns is set.
+	// channels [skip, C) have a gradient, in a layout of its own, where learns is set
 	skip    int
 	dg      conv.Layout
 	d       []float32
@@ -338,7 +338,7 @@ func (s *Section) layer(l layer, reads ...*Map) {
 func (s *Section) count(in, taps, out, pixels int) { s.flops += 2 * int64(in*taps) * int64(out*pixels) }
 
 // Join adds the channels of a map to a trunk and returns the map of all channels there, those of earlier sections
-// first. Its gradient is that of m.
+// first. It shares its gradient with m.
 func (s *Section) Join(t *Trunk, m *Map) *Map {
 	if m.g.H != t.g.H || m.g.W != t.g.W || t.used+m.g.C > t.g.C {
 		panic(fmt.Sprintf("wired: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W,
