@@ -8,7 +8,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -59,10 +58,8 @@ func TestPage(t *testing.T) {
 			ctx := b.Visit(t, page, size[0], size[1])
 			wait := func(what string) {
 				t.Helper()
-				for done := false; !done; time.Sleep(50 * time.Millisecond) {
-					if err := chromedp.Run(ctx, chromedp.Evaluate(what, &done)); err != nil {
-						t.Fatal(err)
-					}
+				if err := chromedp.Run(ctx, browsertest.Holds(what)); err != nil {
+					t.Fatal(err)
 				}
 			}
 			wait("document.querySelectorAll('#classes tr').length===3 && document.querySelectorAll('.pictures article').length===2 && document.querySelector('#chart .course')!==null")

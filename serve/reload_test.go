@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ocl/serve"
 	"ocl/serve/api"
@@ -36,6 +35,8 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 		return secret
 	}
 	old := tokenOf("anna")
+	var log lines
+	o.Log = log.logged()
 	address, _ := run(t, o)
 	// seen is the certificate that a new connection gets.
 	seen := func() []byte {
@@ -70,10 +71,12 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 		_ = answer.Body.Close()
 		return answer.StatusCode
 	}
-	hangUp := func() {
+	hangUp := func(told string) {
+		t.Helper()
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
+		log.wait(t, told, 1)
 	}
 	if got := status(old); got != http.StatusOK {
 		t.Fatalf("the first token gets %d", got)
@@ -84,11 +87,9 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 	if got := status(fresh); got != http.StatusUnauthorized {
 		t.Errorf("a token that was not read yet gets %d", got)
 	}
-	for hangUp(); status(fresh) != http.StatusOK; {
-		time.Sleep(5 * time.Millisecond)
-	}
-	for string(seen()) == string(before) {
-		time.Sleep(5 * time.Millisecond)
+	hangUp("were read again")
+	if got := status(fresh); got != http.StatusOK || string(seen()) == string(before) {
+		t.Errorf("the new token gets %d, and the certificate is that of before: %v", got, string(seen()) == string(before))
 	}
 	if got := status(old); got != http.StatusUnauthorized {
 		t.Errorf("the old token gets %d", got)
@@ -97,9 +98,10 @@ func TestHangUpReadsKeysAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = seen()
-	certificate(t, o.Cert, o.Key) // by which it is seen that the signal has come
-	for hangUp(); string(seen()) == string(before); {
-		time.Sleep(5 * time.Millisecond)
+	certificate(t, o.Cert, o.Key)
+	hangUp("tokens and certificates stay as they were")
+	if string(seen()) == string(before) {
+		t.Error("a broken file of tokens keeps the new certificate away")
 	}
 	if got := status(fresh); got != http.StatusOK {
 		t.Errorf("with a broken file the token gets %d", got)

@@ -49,18 +49,14 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	}
 	o := options(t)
 	var log lines
-	o.Follow, o.Log = serve.Follow{URL: address, Every: time.Millisecond}, slog.New(slog.NewTextHandler(&log, nil))
+	o.Follow, o.Log = serve.Follow{URL: address, Every: time.Millisecond}, log.logged()
 	there, stop := run(t, o)
 	says := func(wrong bool) {
 		t.Helper()
 		for path, words := range map[string]string{"/v1/status": "has given no model since",
 			"/readyz": "so the one here may be old", "/metrics": "\nocl_problem 1\n"} {
-			for {
-				status, text := fetch(t, there+path)
-				if status == http.StatusOK && strings.Contains(text, words) == wrong {
-					break
-				}
-				time.Sleep(time.Millisecond) // without an answer the test does not end
+			if status, text := fetch(t, there+path); status != http.StatusOK || strings.Contains(text, words) != wrong {
+				t.Errorf("%s: %d %s; want %q in it: %v", path, status, text, words, wrong)
 			}
 		}
 	}
@@ -68,9 +64,11 @@ func TestAReplicaWithoutItsDaemonSaysSo(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
+	log.wait(t, "the daemon gives no model", 1)
 	says(true)
 	leading.Listen = strings.TrimPrefix(address, "http://")
 	run(t, leading)
+	log.wait(t, "the daemon gives its model again", 1)
 	says(false)
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -129,16 +127,46 @@ func TestAReplicaThatCannotFollow(t *testing.T) {
 	}
 }
 
-// lines is a log whose lines are counted.
+// lines is a log for which a test can wait.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
+	more chan struct{} // closed by the next line; nil where nobody waits
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
 	return l.text.Write(p)
+}
+
+// logged is a log of text in l.
+func (l *lines) logged() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// wait waits until the log has a text n times.
+func (l *lines) wait(t *testing.T, text string, n int) {
+	t.Helper()
+	for {
+		l.mu.Lock()
+		has := strings.Count(l.text.String(), text) >= n
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more := l.more
+		l.mu.Unlock()
+		if has {
+			return
+		}
+		select {
+		case <-more:
+		case <-t.Context().Done():
+			t.Fatalf("the log has no %q: %s", text, l.text.String())
+		}
+	}
 }
 
 // TestAReplicaThatCannotFollowAnyLonger goes on with its model, says why in the status and by readyz, and logs it once.
@@ -155,12 +183,16 @@ func TestAReplicaThatCannotFollowAnyLonger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refused atomic.Int64 // -1 before it refuses
-	refused.Store(-1)
+	var refuses atomic.Bool
+	refused := make(chan struct{})
 	proxy := httputil.NewSingleHostReverseProxy(at)
 	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		if refused.Load() >= 0 {
-			refused.Add(1)
+		if refuses.Load() {
+			select {
+			case refused <- struct{}{}:
+			case <-r.Context().Done():
+			case <-t.Context().Done():
+			}
 			to.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -169,11 +201,11 @@ func TestAReplicaThatCannotFollowAnyLonger(t *testing.T) {
 	t.Cleanup(server.Close)
 	var log lines
 	o := options(t)
-	o.Follow, o.Log = serve.Follow{URL: server.URL, Every: time.Millisecond}, slog.New(slog.NewTextHandler(&log, nil))
+	o.Follow, o.Log = serve.Follow{URL: server.URL, Every: time.Millisecond}, log.logged()
 	there, end := run(t, o)
-	refused.Store(0)
-	for refused.Load() < 5 {
-		time.Sleep(time.Millisecond) // without requests the test does not end
+	refuses.Store(true)
+	for range 5 { // of which the first was seen by the replica
+		<-refused
 	}
 	for _, path := range []string{"/v1/status", "/readyz"} {
 		if status, text := fetch(t, there+path); status != http.StatusOK || !strings.Contains(text, "Set OCL_TOKEN") {

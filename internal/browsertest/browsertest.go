@@ -272,6 +272,23 @@ func (b *Browser) Times(t testing.TB, path string) (open, sort float64) {
 // awaited is for what returns a promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
+// Holds waits until an expression holds in a page, which is looked at whenever something in it changes or is loaded.
+// What chromedp has for this makes a function of a text in the page, which the policy of a page forbids.
+func Holds(what string) chromedp.Action {
+	return chromedp.Evaluate(`new Promise(done => {
+		const look = () => {
+			if (!(`+what+`)) return;
+			changes.disconnect();
+			document.removeEventListener("load", look, true);
+			done(true);
+		};
+		const changes = new MutationObserver(look);
+		changes.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+		document.addEventListener("load", look, true);
+		look();
+	})`, nil, awaited)
+}
+
 // filter tries the filters of all tables, and whether the address of the page brings a filter back.
 func (v *view) filter() {
 	v.t.Helper()

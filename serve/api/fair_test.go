@@ -89,11 +89,13 @@ func TestAQueueIsShared(t *testing.T) {
 		r.token = token
 		r.want(status, "POST", "/v1/samples?label=cat", raw, make([]byte, n*3*size*size))
 	}
+	classes := 0
 	learn := func() {
 		t.Helper()
 		r.want(http.StatusAccepted, "POST", "/v1/tasks", "", nil)
-		for r.daemon.Waiting() > 0 {
-			time.Sleep(time.Millisecond)
+		classes++
+		if err := r.daemon.AddClass(t.Context(), fmt.Sprint("class ", classes), ""); err != nil { // which is done after them
+			t.Fatal(err)
 		}
 	}
 	bring(http.StatusAccepted, a, 99)

@@ -1,13 +1,11 @@
 package watch
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -92,15 +90,7 @@ func TestBoardInABrowser(t *testing.T) {
 			ctx := browser.Visit(t, address, size[0], size[1])
 			wait := func(text string) {
 				t.Helper()
-				err := chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error {
-					for has := false; !has; time.Sleep(50 * time.Millisecond) {
-						if err := chromedp.Evaluate("document.getElementById('board').innerText.includes("+quoted(text)+")",
-							&has).Do(ctx); err != nil {
-							return err
-						}
-					}
-					return nil
-				}))
+				err := chromedp.Run(ctx, browsertest.Holds("document.getElementById('board').innerText.includes("+quoted(text)+")"))
 				if err != nil {
 					t.Fatalf("the page does not come to say %q: %v", text, err)
 				}

@@ -1,11 +1,9 @@
 package watch
 
 import (
-	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -32,19 +30,8 @@ func TestLivePage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// What chromedp has for this makes a function of a text in the page, which the policy of the page forbids.
-			wait := func(what string) chromedp.Action {
-				return chromedp.ActionFunc(func(ctx context.Context) error {
-					for done := false; !done; time.Sleep(50 * time.Millisecond) {
-						if err := chromedp.Evaluate(what, &done).Do(ctx); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-			}
 			has := func(text string) chromedp.Action {
-				return wait("document.body.textContent.includes(" + quoted(text) + ")")
+				return browsertest.Holds("document.body.textContent.includes(" + quoted(text) + ")")
 			}
 			l.goOn(1)
 			w.Look()
@@ -72,7 +59,7 @@ func TestLivePage(t *testing.T) {
 			l.end()
 			w.Look()
 			w.finish()
-			act(has("Nothing more comes"), wait("!document.body.textContent.includes('the numbers are those after')"))
+			act(has("Nothing more comes"), browsertest.Holds("!document.body.textContent.includes('the numbers are those after')"))
 			act(chromedp.Evaluate("scrollTo({top:0,behavior:'instant'})", nil))
 			browsertest.Shoot(t, ctx, name+"-ended")
 			var hidden bool
