@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ocl/config"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/metric"
 	"ocl/run/result"
 	"ocl/survey/reproduce"
 )
@@ -43,7 +42,7 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 	}
 	groups := reproduce.Check(reproduce.Committed(), runs)
 	err = f.asJSON.printOr(cmd.OutOrStdout(), checkedJSON(groups), checkedText(cmd, groups))
-	if text := failure(groups); text != "" {
+	if text := reproduce.Failure(groups); text != "" {
 		err = errors.Join(err, fmt.Errorf("%s: %s", pathOf(cmd), text))
 	}
 	return errors.Join(err, faults)
@@ -52,127 +51,39 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 // readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are
 // about results that cannot be used. It is an error if no result is left.
 func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*result.Result, faults, err error) {
-	seen := map[string]bool{}
+	found, err := experiment.ReadAll(ctx, result.Want{Ended: true}, paths...)
+	if err != nil {
+		return nil, nil, err
+	}
 	note := func(format string, args ...any) { fmt.Fprintln(notes, escape.Line(fmt.Sprintf(format, args...))) }
-	for _, path := range paths {
-		found, pending, err := result.Find(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, folder := range pending {
-			note("%s is left out: the run has not ended. `ocl run --resume %s` continues it.", folder, folder)
-		}
-		for _, f := range found {
-			if ctx.Err() != nil {
-				return nil, nil, ctx.Err()
-			}
-			if whole, err := filepath.Abs(f.Path); err == nil && seen[whole] {
-				continue
-			} else if err == nil {
-				seen[whole] = true
-			}
-			r, err := experiment.Usable(f.Path, result.Want{Ended: true})
-			switch {
-			case errors.Is(err, result.ErrForeign):
-				note("%s is left out: another program has run it, so its config is not known.", f.Path)
-			case errors.Is(err, result.ErrStopped):
-				note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path,
-					count.Number(r.Outcome.Step), f.Folder)
-			case err != nil:
-				faults = errors.Join(faults, err)
-			default:
-				runs = append(runs, r)
-			}
+	for _, folder := range found.Pending {
+		note("%s is left out: the run has not ended. `ocl run --resume %s` continues it.", folder, folder)
+	}
+	for _, f := range found.Refused {
+		switch {
+		case errors.Is(f.Why, result.ErrForeign):
+			note("%s is left out: another program has run it, so its config is not known.", f.Path)
+		case errors.Is(f.Why, result.ErrStopped):
+			note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path,
+				count.Number(f.Result.Outcome.Step), f.Folder)
+		default:
+			faults = errors.Join(faults, f.Why)
 		}
 	}
+	runs = found.Results
 	if len(runs) == 0 {
 		return nil, nil, errors.Join(errors.New("no run that has ended can be used, so nothing is compared"), faults)
 	}
 	return runs, faults, nil
 }
 
-// failure says in what a check fails, "" for nothing.
-func failure(groups []*reproduce.Group) string {
-	compared := 0
-	var outside, differs []string
-	names := namesOf(groups)
-	for i, g := range groups {
-		switch g.Verdict() {
-		case reproduce.Outside:
-			outside = append(outside, names[i])
-		case reproduce.Differs:
-			differs = append(differs, names[i])
-		}
-		if g.Why == "" {
-			compared++
-		}
-	}
-	switch {
-	case compared == 0:
-		return "there is no reference for any of the runs, so nothing is compared. `ocl report paper` names the commands of the survey's runs"
-	case len(outside) > 0:
-		return "outside the committed distribution: " + count.Some(outside)
-	case len(differs) > 0:
-		return "other numbers than the same committed run: " + count.Some(differs)
-	}
-	return ""
-}
-
-// streamText names the stream of a group.
-func streamText(g *reproduce.Group) string {
-	c := g.Runs[0].Config
-	text := c.Data.Name
-	switch kind := c.Stream.Kind; kind {
-	case "", config.KindClasses:
-	case config.KindShift:
-		text += " with " + c.Stream.Shift.Kind
-	default:
-		text += " by " + kind
-	}
-	return text + ", " + c.Protocol + " protocol"
-}
-
-// namesOf are the names of groups: method, tricks and memory, and where groups of one stream have the same, what
-// differs in their configs.
-func namesOf(groups []*reproduce.Group) []string {
-	names := make([]string, len(groups))
-	alike := map[string][]int{}
-	for i, g := range groups {
-		r := g.Runs[0]
-		names[i] = r.Method.Title
-		for _, t := range r.Method.Tricks {
-			if !slices.Contains(config.Classifiers(), t) {
-				names[i] += " + " + strings.ToUpper(t)
-			}
-		}
-		if r.Memory != nil {
-			names[i] += fmt.Sprintf(", memory %d", r.Memory.Capacity)
-		}
-		id := streamText(g) + "\n" + names[i]
-		alike[id] = append(alike[id], i)
-	}
-	for _, twins := range alike {
-		for _, i := range twins {
-			for _, line := range reproduce.Learned(groups[i].Runs[0].Config) {
-				if slices.ContainsFunc(twins, func(j int) bool {
-					return !slices.Contains(reproduce.Learned(groups[j].Runs[0].Config),
-						line)
-				}) {
-					names[i] += ", " + line
-				}
-			}
-		}
-	}
-	return names
-}
-
 // checkedText returns the results of a check: a table for each stream, and below it sentences about the cells.
 func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 	var b strings.Builder
-	names := namesOf(groups)
+	names := reproduce.Names(groups)
 	var streams []string
 	for _, g := range groups {
-		if s := streamText(g); !slices.Contains(streams, s) {
+		if s := g.Stream(); !slices.Contains(streams, s) {
 			streams = append(streams, s)
 		}
 	}
@@ -184,7 +95,7 @@ func checkedText(cmd *cobra.Command, groups []*reproduce.Group) string {
 		t := table{head: []string{"verdict", "measured", ">here", ">committed", ">difference", ">p", "seeds", "runs"}}
 		var below []string
 		for i, g := range groups {
-			if streamText(g) != stream {
+			if g.Stream() != stream {
 				continue
 			}
 			rows, notes := checkedRows(names[i], g)
@@ -230,8 +141,8 @@ func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []stri
 		if c.Made() {
 			difference, p = fmt.Sprintf("%+.1f ± %.1f", 100*c.Difference, 100*c.Half), probability(c.Adjusted)
 		}
-		add(c.Seeds, c.Measure.Title, fmt.Sprintf("%.1f", 100*average(c.Values)), committedText(c.Committed), difference, p,
-			verdictOf(c))
+		add(c.Seeds, c.Measure.Title, fmt.Sprintf("%.1f", 100*mean(c.Values)), committedText(c.Committed), difference, p,
+			c.Verdict())
 	}
 	if len(rows) == 0 {
 		var seeds []uint64
@@ -249,22 +160,17 @@ func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []stri
 	return rows, notes
 }
 
-func verdictOf(c reproduce.Comparison) string {
-	switch {
-	case !c.Made():
-		return reproduce.None
-	case c.Outside():
-		return reproduce.Outside
-	}
-	return reproduce.Inside
-}
-
 // committedText is the mean of the committed values and their number.
 func committedText(values []float64) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f (%d)", 100*average(values), len(values))
+	return fmt.Sprintf("%.1f (%d)", 100*mean(values), len(values))
+}
+
+func mean(values []float64) float64 {
+	mean, _ := metric.Interval(values)
+	return mean
 }
 
 // probability prints a probability.
@@ -273,14 +179,6 @@ func probability(p float64) string {
 		return "<0.001"
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
-}
-
-func average(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }
 
 // listSeeds prints seeds in order, "1 to 3" where they follow each other.
@@ -356,7 +254,7 @@ func checkedJSON(groups []*reproduce.Group) []groupJSON {
 		}
 		for _, c := range g.Comparisons {
 			own := measureJSON{Measure: c.Measure.Name, Seeds: c.Seeds, Values: c.Values,
-				Committed: append([]float64{}, c.Committed...), Verdict: verdictOf(c)}
+				Committed: append([]float64{}, c.Committed...), Verdict: c.Verdict()}
 			if c.Made() {
 				own.Difference, own.HalfWidth, own.P, own.AdjustedP = &c.Difference, &c.Half, &c.P, &c.Adjusted
 			}

@@ -250,11 +250,12 @@ func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 // --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that
 // cannot be used is an error, and then nothing is written.
 func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (string, error) {
-	found, _, err := result.Find(run)
-	for _, f := range found {
-		if _, fault := experiment.Usable(f.Path, result.Want{}); fault != nil {
-			err = errors.Join(err, fmt.Errorf("export: %w", fault))
-		}
+	found, err := experiment.ReadAll(ctx, result.Want{}, run)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range found.Refused {
+		err = errors.Join(err, fmt.Errorf("export: %w", f.Why))
 	}
 	if err != nil {
 		return "", err
@@ -266,28 +267,23 @@ func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (st
 // file or a folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet.
 // Results that cannot be used are left out, and are the error.
 func exportCSV(ctx context.Context, run, out string, _ exportSource) (string, error) {
-	found, pending, err := result.Find(run)
+	found, err := experiment.ReadAll(ctx, result.Want{}, run)
 	if err != nil {
 		return "", err
 	}
-	var whole []result.Source
-	var faults []error
-	for _, f := range found {
-		if _, err := experiment.Usable(f.Path, result.Want{}); err != nil {
-			faults = append(faults, fmt.Errorf("export: left out: %w", err))
-			continue
-		}
-		whole = append(whole, f)
+	var faults error
+	for _, f := range found.Refused {
+		faults = errors.Join(faults, fmt.Errorf("export: left out: %w", f.Why))
 	}
-	if len(whole) == 0 {
-		return "", errors.Join(faults...)
+	if len(found.Used) == 0 {
+		return "", faults
 	}
-	path, err := runs.CSVOf(ctx, whole, run, out)
+	path, err := runs.CSVOf(ctx, found.Used, run, out)
 	if err != nil {
 		return "", err
 	}
-	if len(pending) > 0 {
-		path += "\n" + "not in the table, as they have no result yet: " + strings.TrimSuffix(count.Some(pending), ".")
+	if len(found.Pending) > 0 {
+		path += "\n" + "not in the table, as they have no result yet: " + strings.TrimSuffix(count.Some(found.Pending), ".")
 	}
-	return path, errors.Join(faults...)
+	return path, faults
 }

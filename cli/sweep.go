@@ -391,28 +391,20 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 // report prints the main table and writes the report of a study, and a line for each run into a CSV file. Results that
 // cannot be used are in neither; the report names them.
 func (f *sweepFlags) report(cmd *cobra.Command) error {
-	found, _, err := result.Find(f.opts.Out)
+	found, err := experiment.ReadAll(context.WithoutCancel(cmd.Context()), result.Want{}, f.opts.Out)
 	if err != nil {
 		return err
 	}
-	var results []*result.Result
-	found = slices.DeleteFunc(found, func(s result.Source) bool {
-		r, err := experiment.Usable(s.Path, result.Want{})
-		if err == nil {
-			results = append(results, r)
-		}
-		return err != nil
-	})
 	if !f.noReport {
 		if !f.json.given {
-			err = printResults(cmd, results, "")
+			err = printResults(cmd, found.Results, "")
 		}
 		err = errors.Join(err, reportOn(cmd, f.opts.Out, f.json.given, f.quiet))
 	}
-	if len(found) == 0 {
+	if len(found.Used) == 0 {
 		return err
 	}
-	path, fault := runs.WideOf(cmd.Context(), found, f.opts.Out)
+	path, fault := runs.WideOf(cmd.Context(), found.Used, f.opts.Out)
 	if fault != nil {
 		return errors.Join(err, fault)
 	}

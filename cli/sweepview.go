@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -190,11 +190,11 @@ func (v *sweepView) servePage(ctx context.Context, address string, stderr io.Wri
 		fmt.Fprintf(stderr, "http://%s/ shows how far the study is\n", on.Addr())
 	}
 	return watching.ServeBoard(on, host, v.board, func() []byte {
-		text, err := json.MarshalIndent(v.status(), "", "  ")
-		if err != nil {
+		var text bytes.Buffer
+		if err := printJSON(&text, v.status()); err != nil {
 			panic("sweep: the state of a study: " + err.Error()) // it has texts and finite numbers
 		}
-		return append(text, '\n')
+		return text.Bytes()
 	}), nil
 }
 

@@ -23,6 +23,12 @@ func Usable(path string, want result.Want) (*result.Result, error) {
 	return result.Usable(path, want)
 }
 
+// ReadAll is [result.ReadAll] with [Usable].
+func ReadAll(ctx context.Context, want result.Want, paths ...string) (*result.Reading, error) {
+	want.Made = made
+	return result.ReadAll(ctx, want, paths...)
+}
+
 // made says whether the config of a result gives its key.
 func made(r *result.Result) error {
 	made, here := r.Provenance.Registered, Schema().Registered(r.Config)

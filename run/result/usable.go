@@ -1,8 +1,10 @@
 package result
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 )
 
@@ -69,6 +71,54 @@ func (w Want) refuses(r *Result) error {
 		return fmt.Errorf("%w: it has the key %.8s, and %.8s is wanted", ErrOther, key, w.Keys[0])
 	}
 	return nil
+}
+
+// Reading has the results at some paths.
+type Reading struct {
+	Used    []Source
+	Results []*Result // of those that are used
+	Refused []Refused
+	Pending []string // run folders that have begun and hold no result
+}
+
+// Refused is a file that cannot be used.
+type Refused struct {
+	Source
+	Result *Result // nil where the file is not whole
+	Why    error   // names the file, see [Usable]
+}
+
+// ReadAll reads what [Find] finds at paths, each file once, and says of each result whether it can be used. An error is
+// about a path with no result, or that of ctx.
+func ReadAll(ctx context.Context, want Want, paths ...string) (*Reading, error) {
+	var all Reading
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, pending, err := Find(path)
+		if err != nil {
+			return nil, err
+		}
+		all.Pending = append(all.Pending, pending...)
+		for _, f := range found {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			whole, err := filepath.Abs(f.Path)
+			if err != nil {
+				whole = f.Path
+			}
+			if seen[whole] {
+				continue
+			}
+			seen[whole] = true
+			if r, err := Usable(f.Path, want); err != nil {
+				all.Refused = append(all.Refused, Refused{f, r, err})
+			} else {
+				all.Used, all.Results = append(all.Used, f), append(all.Results, r)
+			}
+		}
+	}
+	return &all, nil
 }
 
 // CheckMetrics says whether the metrics of a result follow from its accuracies. The error wraps [ErrEdited]; it does

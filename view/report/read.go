@@ -66,40 +66,24 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
 	}
+	found, err := result.ReadAll(ctx, result.Want{Foreign: true}, dirs...)
+	if err != nil {
+		return nil, err
+	}
 	var r reading
 	var faults []error
-	seen := map[string]bool{}
-	for _, dir := range dirs {
-		found, pending, err := result.Find(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range found {
-			key, err := filepath.Abs(f.Path)
-			if err != nil {
-				key = f.Path
-			}
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			res, err := ReadResult(f.Path)
-			if err != nil {
-				r.left = append(r.left, LeftOut{Path: f.Path, Reason: err.Error(), err: err})
-				faults = append(faults, err)
-				continue
-			}
-			read := newRun(res, f.Folder)
-			read.file = f.Path
-			r.runs = append(r.runs, read)
-		}
-		for _, f := range pending {
-			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.",
-				f, f))
-		}
+	for i, f := range found.Used {
+		read := newRun(found.Results[i], f.Folder)
+		read.file = f.Path
+		r.runs = append(r.runs, read)
+	}
+	for _, f := range found.Refused {
+		r.left = append(r.left, LeftOut{Path: f.Path, Reason: f.Why.Error(), err: f.Why})
+		faults = append(faults, f.Why)
+	}
+	for _, f := range found.Pending {
+		r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.",
+			f, f))
 	}
 	if len(r.runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written: %w", errors.Join(faults...))
