@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -51,32 +50,24 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 		defer lock.Unlock()
 	}
 	jobs := x.chosen
-	costs, plans, err := x.costs(jobs)
+	results := make([]*result.Result, len(jobs))
+	turns, err := x.turns(jobs)
 	if err != nil {
 		return nil, err
 	}
-	workers, concurrency, err := ShareMemory(runtime.GOMAXPROCS(0), costs, plans, x.opts.Workers, x.opts.Concurrency)
+	for i := range turns {
+		turns[i].Events = x.events(jobs[i])
+		turns[i].Do = func(workers, concurrency int) (err error) {
+			in := RunIn{Workers: workers, Concurrent: concurrency, Events: turns[i].Events}
+			results[i], err = x.runJob(ctx, jobs[i], in)
+			return err
+		}
+	}
+	errs, err := RunAll(ctx, turns, x.opts.Workers, x.opts.Concurrency)
 	if err != nil {
 		return nil, err
-	}
-	results, errs := make([]*result.Result, len(jobs)), make([]error, len(jobs))
-	run := func(wanted func(i int) bool) {
-		Each(ctx, len(jobs), concurrency, func(i int) {
-			if wanted(i) {
-				results[i], errs[i] = x.runJob(ctx, jobs[i], workers, concurrency)
-			}
-		})
-	}
-	run(func(int) bool { return true })
-	isBusy := func(err error) bool { return errors.Is(err, ErrBusy) }
-	run(func(i int) bool { return isBusy(errs[i]) }) // other processes may have ended them
-	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
-		run(func(i int) bool { return isBusy(errs[i]) && x.freed(ctx, jobs[i]) })
 	}
 	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
-	if ctx.Err() != nil { // who waits for another process knows of it already
-		errs = slices.DeleteFunc(errs, isBusy)
-	}
 	err = errors.Join(errs...)
 	done := 0
 	for _, r := range results {
@@ -94,19 +85,6 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	}
 	return results, err
 }
-
-// freed waits until no other process is at work on a job. It is false if ctx ended before.
-func (x *Experiment) freed(ctx context.Context, j Job) bool {
-	if x.opts.Events != nil {
-		if e := x.opts.Events(j); e.Note != nil {
-			e.Note(Waiting)
-		}
-	}
-	return train.Await(ctx, filepath.Join(x.opts.Out, j.Folder))
-}
-
-// Waiting is the note about a run that another process is at work on, when nothing else is left to do.
-const Waiting = "another ocl is at work on this run. Waiting for it to end"
 
 // RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for
 // different jobs at the same time. If another process or call has the folder locked, the error wraps [ErrBusy].
@@ -151,20 +129,17 @@ func (x *Experiment) spec(j Job) (train.Spec, error) {
 }
 
 // runJob runs a job in the folder of the experiment, if there is one.
-func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrent int) (*result.Result, error) {
+func (x *Experiment) runJob(ctx context.Context, j Job, in RunIn) (*result.Result, error) {
 	s, err := x.spec(j)
 	if err != nil {
 		return nil, err
 	}
-	s.RunIn = train.RunIn{Workers: workers, Concurrent: concurrent}
+	s.RunIn = in
 	if x.opts.Out != "" {
 		if err := train.Vanished(x.opts.Out); err != nil { // the run would make it again, without its config
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 		s.Folder = filepath.Join(x.opts.Out, j.Folder)
-	}
-	if x.opts.Events != nil {
-		s.Events = x.opts.Events(j)
 	}
 	return train.Run(ctx, s)
 }
@@ -201,29 +176,32 @@ func (x *Experiment) plan(st build.Stream, j Job) Plan {
 	return p
 }
 
-// costs are the plans of jobs. It also estimates the work that is left of each job, in floating-point operations: none
-// for a run that has ended, and what comes after the last step that is known for one that was interrupted. With another
-// seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
-// same.
-func (x *Experiment) costs(jobs []Job) ([]float64, []Plan, error) {
-	plans := map[string]Plan{}
-	costs, all := make([]float64, len(jobs)), make([]Plan, len(jobs))
+// events are the observers of a job.
+func (x *Experiment) events(j Job) Events {
+	if x.opts.Events == nil {
+		return Events{}
+	}
+	return x.opts.Events(j)
+}
+
+// turns are jobs with their plans and the work that is left of each, in floating-point operations: none for a run that
+// has ended, and what comes after the last step that is known for one that was interrupted. With another seed, classes
+// of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the same.
+func (x *Experiment) turns(jobs []Job) ([]Turn, error) {
+	plans, turns := map[string]Plan{}, make([]Turn, len(jobs))
 	for i, j := range jobs {
 		p, known := plans[j.Name()]
 		if !known {
 			var err error
 			if p, err = x.Plan(j); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			plans[j.Name()] = p
 		}
-		costs[i], all[i] = p.FLOPs(), p
-		if x.opts.Out == "" {
-			continue
-		}
-		if f, err := x.Found(j); err == nil { // an error is reported when the run begins
-			costs[i] = p.Left(f)
+		turns[i] = Turn{Plan: p, Cost: p.FLOPs(), Folder: filepath.Join(x.opts.Out, j.Folder)}
+		if f, err := x.Found(j); x.opts.Out != "" && err == nil { // an error is reported when the run begins
+			turns[i].Cost = p.Left(f)
 		}
 	}
-	return costs, all, nil
+	return turns, nil
 }

@@ -126,8 +126,14 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	plans := plansOf(t, tiny())
 	finetune, er := plans[0].FLOPs(), plans[1].FLOPs()
 	want := []float64{0, er * 3 / 4, finetune, er}
-	if got, _, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
-		t.Errorf("costs %v (%v), want %v", got, err, want)
+	turns, err := x.turns(x.jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, turn := range turns {
+		if turn.Cost != want[i] {
+			t.Errorf("run %d costs %v, want %v", i, turn.Cost, want[i])
+		}
 	}
 	for i, want := range []train.Found{{State: result.Finished, Step: 60}, {State: result.Interrupted, Step: 15}, {}, {}} {
 		if got, err := x.Found(x.jobs[i]); err != nil || got != want {

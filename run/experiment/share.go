@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -57,29 +59,10 @@ func speed(workers int) float64 {
 	return 1 / (alone + (1-alone)/float64(workers))
 }
 
-// Each calls f with 0 to n-1, so many at a time, until ctx ends. It returns when all calls have.
-func Each(ctx context.Context, n, concurrency int, f func(i int)) {
-	next := make(chan int)
-	var calls sync.WaitGroup
-	for range concurrency {
-		calls.Go(func() {
-			for i := range next {
-				if ctx.Err() == nil {
-					f(i)
-				}
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	calls.Wait()
-}
-
 // ShareMemory is [Share] for runs, with their plans, that must fit the memory of the process at once. If concurrency is
 // 0, as many run at once as fit; otherwise it is an error if not even those fit that need least.
-func ShareMemory(cores int, costs []float64, plans []Plan, workers, concurrency int) (w, c int, err error) {
+func ShareMemory(costs []float64, plans []Plan, workers, concurrency int) (w, c int, err error) {
+	cores := runtime.GOMAXPROCS(0)
 	var open []Plan
 	for i, cost := range costs {
 		if cost > 0 {
@@ -98,4 +81,66 @@ func ShareMemory(cores int, costs []float64, plans []Plan, workers, concurrency 
 		}
 	}
 	return w, c, nil
+}
+
+// Turn is a run among others on this machine.
+type Turn struct {
+	Plan   Plan
+	Cost   float64 // work that is left, 0 of one that is done
+	Folder string  // where another process may be at work on it; "" is nowhere
+	Events Events  // are told that it waits for that process
+	Do     func(workers, concurrency int) error
+}
+
+// Waiting is the note about a run that another process is at work on, when nothing else is left to do.
+const Waiting = "another ocl is at work on this run. Waiting for it to end"
+
+// RunAll does runs in their order, several at a time if the last one then ends sooner. Those that another process is at
+// work on ([ErrBusy]) are tried again when no other is left, until ctx ends; who waits then knows of it already. errs
+// are those of the runs.
+func RunAll(ctx context.Context, turns []Turn, workers, concurrency int) (errs []error, err error) {
+	costs, plans := make([]float64, len(turns)), make([]Plan, len(turns))
+	for i, t := range turns {
+		costs[i], plans[i] = t.Cost, t.Plan
+	}
+	if workers, concurrency, err = ShareMemory(costs, plans, workers, concurrency); err != nil {
+		return nil, err
+	}
+	errs = make([]error, len(turns))
+	isBusy := func(err error) bool { return errors.Is(err, ErrBusy) }
+	run := func(wanted func(i int) bool) {
+		next := make(chan int)
+		var places sync.WaitGroup
+		for range concurrency {
+			places.Go(func() {
+				for i := range next {
+					if ctx.Err() == nil && wanted(i) {
+						errs[i] = turns[i].Do(workers, concurrency)
+					}
+				}
+			})
+		}
+		for i := range turns {
+			next <- i
+		}
+		close(next)
+		places.Wait()
+	}
+	run(func(int) bool { return true })
+	run(func(i int) bool { return isBusy(errs[i]) }) // other processes may have ended them
+	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
+		run(func(i int) bool {
+			if !isBusy(errs[i]) {
+				return false
+			}
+			if note := turns[i].Events.Note; note != nil {
+				note(Waiting)
+			}
+			return train.Await(ctx, turns[i].Folder)
+		})
+	}
+	if ctx.Err() != nil {
+		errs = slices.DeleteFunc(errs, isBusy)
+	}
+	return errs, nil
 }

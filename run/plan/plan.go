@@ -5,7 +5,6 @@ package plan
 
 import (
 	"context"
-	"runtime"
 	"slices"
 
 	"ocl/run/experiment"
@@ -110,7 +109,7 @@ func Of(ctx context.Context, x *experiment.Experiment) (*Plan, error) {
 // Places is the number of runs that are at work at once, of so many goroutines and so many runs; 0 of both chooses. It
 // is an error if they do not fit the memory.
 func (p *Plan) Places(workers, concurrency int) (int, error) {
-	_, places, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), p.costs, p.plans, workers, concurrency)
+	_, places, err := experiment.ShareMemory(p.costs, p.plans, workers, concurrency)
 	return places, err
 }
 

@@ -18,7 +18,7 @@ var (
 	ErrOther = errors.New("it is the result of another run")
 )
 
-// Want says what a result is wanted for. The zero value is any use of a whole result of ocl that is as its run wrote it.
+// Want says what a result is wanted for. The zero value is any use of a whole result of ocl, as its run wrote it.
 type Want struct {
 	Foreign bool     // one of another program serves too
 	Ended   bool     // the run must have finished or diverged
@@ -29,8 +29,8 @@ type Want struct {
 }
 
 // Usable reads a result and says whether it can be used. If not, the error names the file and wraps the reason:
-// [ErrForeign], [ErrEdited], [ErrStopped], [ErrOther], or one of those of [Read]. The result of a whole file is returned
-// with the error.
+// [ErrForeign], [ErrEdited], [ErrStopped], [ErrOther], or one of those of [Read]. The result of a whole file is
+// returned with the error.
 func Usable(path string, want Want) (*Result, error) {
 	read := Read
 	if want.Foreign {

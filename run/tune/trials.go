@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"ocl/internal/atomicfile"
@@ -19,40 +18,21 @@ import (
 // runTrials runs the trials that have no result. The costly ones come first, so that no core waits for one of them at
 // the end.
 func (t *Tuner) runTrials(ctx context.Context) error {
-	var todo []*trial
+	var todo []experiment.Turn
 	for _, one := range t.order {
 		if one.result == nil {
-			one.cost = one.plan.Left(t.found(one))
-			todo = append(todo, one)
+			todo = append(todo, experiment.Turn{Plan: one.plan, Cost: one.plan.Left(t.found(one)), Folder: t.folderOf(one),
+				Events: t.events(one), Do: func(workers, concurrency int) error {
+					return t.runTrial(ctx, one, workers, concurrency)
+				}})
 		}
 	}
-	slices.SortStableFunc(todo, func(a, b *trial) int { return cmp.Compare(b.cost, a.cost) })
-	costs, plans := make([]float64, len(todo)), make([]experiment.Plan, len(todo))
-	for i, one := range todo {
-		costs[i], plans[i] = one.cost, one.plan
-	}
-	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, t.opts.Workers,
-		t.opts.Concurrency)
+	slices.SortStableFunc(todo, func(a, b experiment.Turn) int { return cmp.Compare(b.Cost, a.Cost) })
+	errs, err := experiment.RunAll(ctx, todo, t.opts.Workers, t.opts.Concurrency)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(todo))
-	run := func(wanted func(i int) bool) {
-		experiment.Each(ctx, len(todo), concurrency, func(i int) {
-			if wanted(i) {
-				errs[i] = t.runTrial(ctx, todo[i], workers, concurrency)
-			}
-		})
-	}
-	isBusy := func(err error) bool { return errors.Is(err, experiment.ErrBusy) }
-	run(func(int) bool { return true })
-	run(func(i int) bool { return isBusy(errs[i]) }) // another process may have ended them
-	for ctx.Err() == nil && slices.ContainsFunc(errs, isBusy) {
-		run(func(i int) bool { return isBusy(errs[i]) && t.freed(ctx, todo[i]) })
-	}
 	if err := ctx.Err(); err != nil && t.opts.Guarded {
-		// who waits for another process knows of it already
-		errs = slices.DeleteFunc(errs, isBusy)
 		// the caller guards the folder and says how to continue
 		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...)
 	} else if err != nil {
@@ -62,14 +42,6 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 			count.Of(len(t.order), "trial"), t.opts.Out, err)
 	}
 	return errors.Join(errs...)
-}
-
-// freed waits until no other process is at work on a trial. It is false if ctx ended before.
-func (t *Tuner) freed(ctx context.Context, one *trial) bool {
-	if note := t.events(one).Note; note != nil {
-		note(experiment.Waiting)
-	}
-	return train.Await(ctx, t.folderOf(one))
 }
 
 // events are the observers of a trial.

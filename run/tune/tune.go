@@ -96,7 +96,6 @@ type trial struct {
 	share  float64
 	job    experiment.Job
 	plan   experiment.Plan
-	cost   float64 // work that is left
 	result *result.Result
 }
 

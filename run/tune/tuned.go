@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 
-	"io/fs"
 	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/internal/input"
@@ -129,42 +129,55 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 	base := d.tuner.open[1]
 	plain := d.whole.Clone()
 	plain.Tune = config.Tune{}
-	var todo []*tunedRun
-	var costs []float64
-	var plans []experiment.Plan
-	for i, run := range experiment.Schema().Runs(plain) {
+	runs := experiment.Schema().Runs(plain)
+	results := make([]*result.Result, len(runs))
+	var todo []experiment.Turn
+	var running []Running
+	for i, run := range runs {
 		run.Tune = d.whole.Tune
 		_, jobs, err := jobsOf(base, run, d.tuner.spec)
 		if err != nil {
 			return nil, err
 		}
 		j := jobs[0]
-		one := &tunedRun{name: fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed),
-			folder: filepath.Join(d.opts.Out, j.Folder)}
+		name := fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed)
 		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
 		if record.Chosen == nil {
-			d.diverged = append(d.diverged, one.name)
+			d.diverged = append(d.diverged, name)
 			continue
 		}
 		o := d.opts.Options
 		o.Tuning = record.block(j.Key)
-		if one.x, one.job, err = j.chosen(base, o); err != nil {
-			return nil, err
-		}
-		plan, err := one.x.Plan(one.job)
+		x, job, err := j.chosen(base, o)
 		if err != nil {
 			return nil, err
 		}
-		found, _ := train.Find(one.folder) // an error is reported when it runs
-		todo, costs, plans = append(todo, one), append(costs, plan.Left(found)), append(plans, plan)
+		plan, err := x.Plan(job)
+		if err != nil {
+			return nil, err
+		}
+		place := experiment.RunIn{Folder: filepath.Join(d.opts.Out, j.Folder)}
+		found, _ := train.Find(place.Folder) // an error is reported when it runs
+		at := len(todo)
+		running = append(running, Running{Name: name, Job: job})
+		todo = append(todo, experiment.Turn{Plan: plan, Cost: plan.Left(found), Folder: place.Folder,
+			Do: func(workers, concurrency int) (err error) {
+				place.Workers, place.Concurrent, place.Events = workers, concurrency, todo[at].Events
+				results[i], err = x.RunJob(ctx, job, place)
+				return err
+			}})
 	}
-	errs := d.runAll(ctx, todo, costs, plans)
-	var results []*result.Result
-	for _, one := range todo {
-		if one.result != nil {
-			results = append(results, one.result)
+	for i, r := range running {
+		r.Index, r.Total = len(d.tuner.order)+i, len(d.tuner.order)+len(todo)
+		if d.opts.Events != nil {
+			todo[i].Events = d.opts.Events(r)
 		}
 	}
+	errs, err := experiment.RunAll(ctx, todo, d.opts.Workers, d.opts.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("tune: interrupted. Continue with `ocl run --resume %s`: %w", d.opts.Out, ctx.Err()))
 	}
@@ -173,15 +186,6 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 
 // Diverged names the runs that could not be made, as all points of their tuning diverged.
 func (d *Tuned) Diverged() []string { return d.diverged }
-
-// tunedRun is a run with its chosen values.
-type tunedRun struct {
-	x      *experiment.Experiment
-	job    experiment.Job
-	folder string
-	name   string
-	result *result.Result
-}
 
 // folderOf names the folder of a run by the key that it has before its tuning.
 func folderOf(job experiment.Job, key string) string {
@@ -199,24 +203,4 @@ func (r *Record) block(key string) *result.Tuning {
 		b.Points = append(b.Points, result.TuningPoint{Values: p.Values, Outcome: p.Outcome, Score: p.Score})
 	}
 	return b
-}
-
-// runAll makes the runs, several at a time if the last one then ends sooner. costs are the work that each has left.
-func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun, costs []float64, plans []experiment.Plan) []error {
-	workers, concurrency, err := experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, d.opts.Workers,
-		d.opts.Concurrency)
-	if err != nil {
-		return []error{err}
-	}
-	errs := make([]error, len(runs))
-	experiment.Each(ctx, len(runs), concurrency, func(i int) {
-		one := runs[i]
-		place := experiment.RunIn{Folder: one.folder, Workers: workers, Concurrent: concurrency}
-		if d.opts.Events != nil {
-			trials := len(d.tuner.order)
-			place.Events = d.opts.Events(Running{one.name, trials + i, trials + len(runs), one.job})
-		}
-		one.result, errs[i] = one.x.RunJob(ctx, one.job, place)
-	})
-	return errs
 }

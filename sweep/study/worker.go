@@ -158,7 +158,7 @@ func (r *session) share() (workers, places int, err error) {
 	if len(costs) == 0 {
 		return max(r.Workers, 1), max(r.Concurrency, 1), nil
 	}
-	return experiment.ShareMemory(runtime.GOMAXPROCS(0), costs, plans, r.Workers, r.Concurrency)
+	return experiment.ShareMemory(costs, plans, r.Workers, r.Concurrency)
 }
 
 // rest waits until something may have changed.
