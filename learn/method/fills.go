@@ -145,8 +145,8 @@ func (s Setup) Replay() *learner.Replay {
 	return r
 }
 
-// Criterion returns the loss that Replay gives its learner, for a Build that puts another around it: the loss on labels,
-// with the distillation of a trick around it. nil is cross entropy.
+// Criterion returns the loss that Replay gives its learner, for a Build that puts another around it: the loss on
+// labels, with the distillation of a trick around it. nil is cross entropy.
 func (s Setup) Criterion() loss.Criterion {
 	if s.asked != nil {
 		s.asked.labels, s.asked.criterion = true, true

@@ -11,9 +11,10 @@ import (
 )
 
 // Erase implements [Journal]. A row keeps its length: zeros of the same number replace its bytes, so that SQLite writes
-// them in its place. What SQLite leaves where it moves or removes rows it overwrites by itself (secure_delete;
-// TestMovedRows). Then the log is emptied, which has the pages of before, and a damaged journal that a person has put
-// aside goes: nothing can be erased in it.
+// them in its place and moves nothing. Rows that were removed earlier may have left bytes of other rows behind, as
+// SQLite moves rows between pages then (TestMovedRows); so the file is written anew after that. Then the log is
+// emptied, which has the pages of before, and a damaged journal that a person has put aside goes: nothing can be erased
+// in it.
 func (s *store) Erase(ids []string) error {
 	wanted := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -31,6 +32,11 @@ func (s *store) Erase(ids []string) error {
 		}
 		if err := s.blank(rows); err != nil {
 			return err
+		}
+		if s.head.moved {
+			if err := s.rewrite(); err != nil {
+				return err
+			}
 		}
 		if err := s.checkpoint("TRUNCATE"); err != nil {
 			return err
@@ -119,4 +125,19 @@ func (s *store) blank(rows []row) error {
 		}
 		return nil
 	})
+}
+
+// rewrite writes the file anew, without what was left between the rows.
+func (s *store) rewrite() error {
+	s.wrote, _ = s.size()
+	if err := s.run("VACUUM"); err != nil {
+		return err
+	}
+	next := s.head
+	next.moved = false
+	if err := s.transaction(func() error { return s.setHeadTo(next) }); err != nil {
+		return err
+	}
+	s.head = next
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -241,38 +242,49 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestMovedRows: where a trim has SQLite move rows between its pages, no bytes of them stay where nothing erases them.
+// TestMovedRows: where trims let SQLite move rows between its pages, no bytes of them stay where no erasure finds them.
+// secure_delete does not see to that: with it alone, 473 of 20,052 such histories left bytes behind.
 func TestMovedRows(t *testing.T) {
-	for trim := int64(1); trim < 120; trim += 7 {
-		for _, size := range []int{40, 200, 1500} {
-			r := rand.New(rand.NewPCG(uint64(trim), uint64(size)))
-			dir := t.TempDir()
-			j := opened(t, dir, Options{})
-			var ids []string
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		dir := filepath.Join(t.TempDir(), "folder")
+		j := opened(t, dir, Options{})
+		secrets := map[string][]byte{}
+		small, large := 20+r.IntN(200), 300+r.IntN(6000)
+		n, first := int64(0), int64(1)
+		for range 3 + r.IntN(8) {
 			var events []Event
-			secrets := map[string][]byte{}
-			for n := int64(1); n <= 160; n++ {
+			for range 1 + r.IntN(40) {
+				n++
 				e := picture(n)
-				if e.Pixels = e.Pixels[:min(len(e.Pixels), size+r.IntN(size))]; n > trim && forgotten(n) {
-					ids, secrets[e.ID] = append(ids, e.ID), e.Pixels
+				size := small + r.IntN(small)
+				if r.IntN(3) == 0 {
+					size = r.IntN(large)
 				}
-				events = append(events, e)
+				e.Pixels = make([]byte, size)
+				for i := range e.Pixels {
+					e.Pixels[i] = byte(r.Uint32())
+				}
+				if events = append(events, e); forgotten(n) && size > 40 {
+					secrets[e.ID] = e.Pixels
+				}
 			}
 			if _, err := j.Append(events); err != nil {
 				t.Fatal(err)
 			}
-			for before := int64(1); before <= trim+1; before += 1 + r.Int64N(4) {
-				if err := j.Trim(before); err != nil {
+			if r.IntN(3) > 0 {
+				first += r.Int64N(max(1, n-first))
+				if err := j.Trim(first); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := j.Erase(ids); err != nil {
-				t.Fatal(err)
-			}
-			if found, err := faulttest.Search(dir, secrets); err != nil || len(found) > 0 {
-				t.Errorf("trimmed to %d, rows of about %d bytes: %v: %v", trim, size, found, err)
-			}
-			closed(t, j)
 		}
+		if err := j.Erase(slices.Collect(maps.Keys(secrets))); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := faulttest.Search(dir, secrets); err != nil || len(found) > 0 {
+			t.Errorf("history %d: %v: %v", seed, found, err)
+		}
+		closed(t, j)
 	}
 }

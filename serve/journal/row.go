@@ -15,8 +15,8 @@ type row struct {
 }
 
 // sum is the CRC-32C over all columns of a row but the sum itself, as four bytes. Numbers and lengths come first, so
-// that no byte can move from one column to the next unseen (TestDamage, TestMend). It has one length whatever
-// its value, so that erasing a row does not move it.
+// that no byte can move from one column to the next unseen (TestDamage, TestMend). It has one length whatever its
+// value, so that erasing a row does not move it.
 func (r *row) sum() []byte {
 	head := make([]byte, 0, 48)
 	head = binary.LittleEndian.AppendUint64(head, uint64(r.Number))
@@ -40,7 +40,9 @@ func (r *row) sum() []byte {
 // are missing at either end are noticed.
 type head struct {
 	first, last int64
-	moved       bool // of older versions, which asked it before they erased
+	// moved says that rows were removed since the file was last written anew. SQLite may have moved other rows then, and
+	// left bytes of them where they were (TestMovedRows).
+	moved bool
 }
 
 func (h head) sum() []byte {

@@ -74,7 +74,7 @@ var settings = []struct{ name, value, is string }{
 	{"synchronous", "FULL", "2"}, // an fsync before each commit returns
 	{"fullfsync", "ON", "1"},     // macOS: fsync alone leaves bytes in the disk's own memory
 	{"checkpoint_fullfsync", "ON", "1"},
-	{"secure_delete", "ON", "1"},     // what is removed is overwritten (TestMovedRows)
+	{"secure_delete", "ON", "1"},     // what is removed is overwritten
 	{"wal_autocheckpoint", "0", "0"}, // it would hide the errors of a checkpoint
 	{"temp_store", "MEMORY", "2"},    // no pixels in the folder for temporary files
 	{"cell_size_check", "ON", "1"},

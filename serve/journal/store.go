@@ -128,7 +128,7 @@ func (s *store) Trim(before int64) error {
 				return ErrReadOnly
 			}
 			next := s.head
-			next.first = min(before, s.head.last+1, s.head.first+trimmed)
+			next.first, next.moved = min(before, s.head.last+1, s.head.first+trimmed), true
 			if s.retain || next.first <= s.head.first {
 				more = false
 				return nil
