@@ -144,7 +144,7 @@ type route struct {
 	pattern string // of ServeMux
 	role    Role
 	learns  bool // a replica does not do it
-	do      http.HandlerFunc
+	do      does
 }
 
 func (s *server) routes() []route {
@@ -200,29 +200,29 @@ func (s *server) handler() http.Handler {
 		if r.learns && s.daemon == nil {
 			do = s.elsewhere
 		}
-		mux.HandleFunc(r.pattern, s.metrics.measured(path, s.allowed(r.role, do)))
+		mux.HandleFunc(r.pattern, s.metrics.measured(path, s.allowed(r.role, s.answers(do))))
 	}
 	for path, allow := range methods {
-		mux.HandleFunc(path, func(to http.ResponseWriter, r *http.Request) {
+		mux.HandleFunc(path, s.answers(func(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 			p := problem(http.StatusMethodNotAllowed, "%.20q is not possible here. Use %s.", r.Method,
 				strings.Join(allow, " or "))
 			p.allow = strings.Join(allow, ", ")
-			s.refuse(to, r, p)
-		})
+			return 0, nil, p
+		}))
 	}
 	if s.o.Page != nil {
 		mux.Handle("GET /{$}", s.o.Page)
 	}
-	mux.HandleFunc("/", func(to http.ResponseWriter, r *http.Request) {
-		s.refuse(to, r, problem(http.StatusNotFound, "There is nothing at this path. /v1/openapi.yaml has all paths."))
-	})
+	mux.HandleFunc("/", s.answers(func(http.ResponseWriter, *http.Request) (int, any, error) {
+		return 0, nil, problem(http.StatusNotFound, "There is nothing at this path. /v1/openapi.yaml has all paths.")
+	}))
 	return s.guarded(mux)
 }
 
 // elsewhere refuses what a replica cannot do.
-func (s *server) elsewhere(to http.ResponseWriter, r *http.Request) {
-	s.refuse(to, r, problem(http.StatusMisdirectedRequest,
-		"This is a replica, which only predicts. Send this to %.200s, which learns.", s.o.Upstream))
+func (s *server) elsewhere(http.ResponseWriter, *http.Request) (int, any, error) {
+	return 0, nil, problem(http.StatusMisdirectedRequest,
+		"This is a replica, which only predicts. Send this to %.200s, which learns.", s.o.Upstream)
 }
 
 // readJSON reads a small JSON body of known fields.

@@ -27,11 +27,12 @@ var documentJSON = sync.OnceValue(func() []byte {
 })
 
 // openAPI answers GET /v1/openapi.yaml and /v1/openapi.json.
-func (s *server) openAPI(to http.ResponseWriter, r *http.Request) {
+func (s *server) openAPI(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	kind, text := "application/yaml", document
 	if strings.HasSuffix(r.URL.Path, ".json") {
 		kind, text = typeJSON, documentJSON()
 	}
 	to.Header().Set("Content-Type", kind)
 	_, _ = to.Write(text) // who asked may have gone
+	return 0, nil, nil
 }

@@ -28,15 +28,18 @@ type published struct {
 // events answers GET /v1/events: server-sent events, one for each notice of the daemon, and each second a status if it
 // has changed, after one of the kind published where another version answers. A client that reads slowly loses notices
 // and never holds up the daemon.
-func (s *server) events(to http.ResponseWriter, r *http.Request) {
+func (s *server) events(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if _, ok := s.streams.try(who(r), 1); !ok {
-		p := problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.",
-			s.o.Limits.Streams)
-		p.after = 10 * time.Second
-		s.refuse(to, r, p)
-		return
+		return 0, nil, problem(http.StatusServiceUnavailable, "No more than %d streams of events are open at once, and no token has more than half of them. Close one, or ask for /v1/status now and then.",
+			s.o.Limits.Streams).later(10 * time.Second)
 	}
 	defer s.streams.back(who(r), 1)
+	s.stream(to, r)
+	return 0, nil, nil
+}
+
+// stream sends events until the client goes, or may not read them any longer.
+func (s *server) stream(to http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	notices := s.daemon.Subscribe(ctx)

@@ -69,10 +69,8 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 					h.Name, h.Role, role)
 			}
 			if err == nil && h.limit != nil && !h.limit.Allow() {
-				p := problem(http.StatusTooManyRequests, "The token %s may send %v requests a second. Send this one again after the time of Retry-After.",
-					h.Name, h.Rate)
-				p.after = time.Second
-				err = p
+				err = problem(http.StatusTooManyRequests, "The token %s may send %v requests a second. Send this one again after the time of Retry-After.",
+					h.Name, h.Rate).later(time.Second)
 			}
 			if err != nil {
 				s.refuse(to, r, err)
@@ -82,10 +80,9 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 		}
 		if role != RoleNone && r.Pattern != "GET /metrics" { // by which it is seen that the daemon is busy
 			if _, ok := s.requests.try(author, 1); !ok {
-				p := problem(http.StatusServiceUnavailable,
-					"So many requests are being answered that there is no place for this one. Send it again after the time of Retry-After.")
-				p.after = time.Second
-				s.refuse(to, r, p)
+				s.refuse(to, r, problem(http.StatusServiceUnavailable,
+					"So many requests are being answered that there is no place for this one. Send it again after the time of Retry-After.").
+					later(time.Second))
 				return
 			}
 			defer s.requests.back(author, 1)
@@ -96,6 +93,9 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 		next(to, r.WithContext(context.WithValue(r.Context(), whoKey{}, author)))
 	}
 }
+
+// errToken is the problem of a token that is none.
+var errToken = problem(http.StatusUnauthorized, "The token is not valid. Ask who runs the daemon for another one.")
 
 // holder returns the holder of the token of a request, and a problem for the client if there is no valid token.
 func (s *server) holder(r *http.Request) (holder, error) {
@@ -111,7 +111,7 @@ func (s *server) holder(r *http.Request) (holder, error) {
 	}
 	h, ok := s.o.Tokens.find(secret)
 	if !ok {
-		return holder{}, problem(http.StatusUnauthorized, "The token is not valid. Ask who runs the daemon for another one.")
+		return holder{}, errToken
 	}
 	return h, nil
 }
@@ -128,25 +128,23 @@ func (s *server) may(r *http.Request, role Role) bool {
 // session gives the page a cookie with its token, which no script can read, or takes it back. It is for the paths
 // beside this one, with the prefix that a proxy has given the daemon, so that several daemons on one host have each
 // their own.
-func (s *server) session(to http.ResponseWriter, r *http.Request) {
+func (s *server) session(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	set := &http.Cookie{Name: cookie, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1}
 	if r.Method == http.MethodPost {
 		var in struct {
 			Token string `json:"token"`
 		}
 		if err := s.readJSON(to, r, &in); err != nil {
-			s.refuse(to, r, err)
-			return
+			return 0, nil, err
 		}
 		if s.o.Tokens != nil {
 			if _, ok := s.o.Tokens.find(in.Token); !ok {
-				s.refuse(to, r, problem(http.StatusUnauthorized,
-					"The token is not valid. Ask who runs the daemon for another one."))
-				return
+				return 0, nil, errToken
 			}
 			set.Value, set.MaxAge = in.Token, 12*60*60
 		}
 	}
 	http.SetCookie(to, set)
 	to.WriteHeader(http.StatusNoContent)
+	return 0, nil, nil
 }

@@ -7,24 +7,23 @@ import (
 )
 
 // livez answers that the process lives. A failed disk ends it.
-func (s *server) livez(to http.ResponseWriter, _ *http.Request) {
-	answer(to, http.StatusOK, map[string]bool{"live": true})
+func (s *server) livez(http.ResponseWriter, *http.Request) (int, any, error) {
+	return http.StatusOK, map[string]bool{"live": true}, nil
 }
 
 // readyz answers whether requests are served.
-func (s *server) readyz(to http.ResponseWriter, r *http.Request) {
+func (s *server) readyz(http.ResponseWriter, *http.Request) (int, any, error) {
 	if err := s.model.Ready(); err != nil {
 		p := problemOf(err)
 		if p.Status != http.StatusServiceUnavailable {
 			p = problem(http.StatusServiceUnavailable, "%s", sentence(err))
 		}
-		s.refuse(to, r, p)
-		return
+		return 0, nil, p
 	}
-	answer(to, http.StatusOK, struct {
+	return http.StatusOK, struct {
 		Ready   bool   `json:"ready"`
 		Problem string `json:"problem,omitempty"`
-	}{true, s.model.Problem()})
+	}{true, s.model.Problem()}, nil
 }
 
 // Starting answers while the folder is being opened, or a replica waits for its daemon: the process lives and is not
@@ -46,12 +45,10 @@ func closed(why string) http.Handler {
 	s := &server{log: slog.New(slog.DiscardHandler)}
 	mux := http.NewServeMux()
 	for _, path := range []string{"GET /livez", "GET /v2/health/live"} {
-		mux.HandleFunc(path, s.livez)
+		mux.HandleFunc(path, s.answers(s.livez))
 	}
-	mux.HandleFunc("/", func(to http.ResponseWriter, r *http.Request) {
-		p := problem(http.StatusServiceUnavailable, "%s", why)
-		p.after = 2 * time.Second
-		s.refuse(to, r, p)
-	})
+	mux.HandleFunc("/", s.answers(func(http.ResponseWriter, *http.Request) (int, any, error) {
+		return 0, nil, problem(http.StatusServiceUnavailable, "%s", why).later(2 * time.Second)
+	}))
 	return mux
 }

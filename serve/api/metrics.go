@@ -38,9 +38,10 @@ func (m *metrics) make() {
 }
 
 // serve answers GET /metrics.
-func (m *metrics) serve(to http.ResponseWriter, r *http.Request) {
+func (m *metrics) serve(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	m.once.Do(m.make)
 	m.handler.ServeHTTP(to, r)
+	return 0, nil, nil
 }
 
 // measured counts the requests of a path, and how long they take.

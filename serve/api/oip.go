@@ -41,12 +41,12 @@ type v2Tensor struct {
 }
 
 // v2Server answers GET /v2.
-func (s *server) v2Server(to http.ResponseWriter, _ *http.Request) {
-	answer(to, http.StatusOK, struct {
+func (s *server) v2Server(http.ResponseWriter, *http.Request) (int, any, error) {
+	return http.StatusOK, struct {
 		Name       string   `json:"name"`
 		Version    string   `json:"version"`
 		Extensions []string `json:"extensions"`
-	}{"ocl", s.o.Release, []string{"binary_tensor_data"}})
+	}{"ocl", s.o.Release, []string{"binary_tensor_data"}}, nil
 }
 
 // v2Asked checks that a path names the model that is served, and of its versions the one that answers.
@@ -61,13 +61,9 @@ func (s *server) v2Asked(r *http.Request) error {
 }
 
 // v2Model answers what the model takes and gives.
-func (s *server) v2Model(to http.ResponseWriter, r *http.Request) {
-	if err := s.v2Asked(r); err != nil {
-		s.refuse(to, r, err)
-		return
-	}
+func (s *server) v2Model(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	c, h, w := s.model.Shape()
-	answer(to, http.StatusOK, struct {
+	return http.StatusOK, struct {
 		Name     string     `json:"name"`
 		Versions []string   `json:"versions"`
 		Platform string     `json:"platform"`
@@ -77,16 +73,15 @@ func (s *server) v2Model(to http.ResponseWriter, r *http.Request) {
 		s.o.Name, []string{strconv.FormatInt(s.model.Version(), 10)}, "ocl",
 		[]v2Tensor{{inputImage, "UINT8", []int{-1, c, h, w}}, {inputFile, "BYTES", []int{-1}}},
 		[]v2Tensor{{outputClass, "BYTES", []int{-1, -1}}, {string(s.model.Measure()), "FP32", []int{-1, -1}}},
-	})
+	}, s.v2Asked(r)
 }
 
 // v2Ready says whether the model predicts.
-func (s *server) v2Ready(to http.ResponseWriter, r *http.Request) {
+func (s *server) v2Ready(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if err := s.v2Asked(r); err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	s.readyz(to, r)
+	return s.readyz(to, r)
 }
 
 // v2Request is the JSON of a request. What is unknown in it is passed over, as the protocol has extensions.
@@ -138,51 +133,45 @@ type v2Answer struct {
 }
 
 // v2Infer answers a request for predictions.
-func (s *server) v2Infer(to http.ResponseWriter, r *http.Request) {
-	if err := s.v2Infers(to, r); err != nil {
-		s.refuse(to, r, err)
-	}
-}
-
-func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
+func (s *server) v2Infer(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if err := s.v2Asked(r); err != nil {
-		return err
+		return 0, nil, err
 	}
 	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer memory.back()
 	head, rest, err := v2Split(r, body)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	if err := memory.take(r.Context(), int64(len(head))); err != nil { // of what JSON makes of it
-		return err
+		return 0, nil, err
 	}
 	c, h, w := s.model.Shape()
 	in, list, err := v2Read(head, rest, [3]int{c, h, w}, s.model.Measure())
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	k := defaultGuesses
 	if in.Parameters.K != nil {
 		k = *in.Parameters.K
 	}
 	if k < 1 || k > limit.ServeGuesses {
-		return bad("The parameter k cannot be %d. Use 1 to %d.", k, limit.ServeGuesses)
+		return 0, nil, bad("The parameter k cannot be %d. Use 1 to %d.", k, limit.ServeGuesses)
 	}
 	a, err := s.ask(r, pixels, k)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	text, blobs, err := v2Write(in, s.o.Name, a, s.model.Measure())
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	h2 := to.Header()
 	h2.Set("Content-Type", typeJSON)
@@ -193,7 +182,7 @@ func (s *server) v2Infers(to http.ResponseWriter, r *http.Request) error {
 	h2.Set("Content-Length", strconv.Itoa(len(text)+len(blobs)))
 	_, _ = to.Write(text) // who asked may have gone
 	_, _ = to.Write(blobs)
-	return nil
+	return 0, nil, nil
 }
 
 // v2Split cuts a body into its JSON and its binary tensors.

@@ -81,61 +81,52 @@ next:
 }
 
 // predict answers POST /v1/predictions.
-func (s *server) predict(to http.ResponseWriter, r *http.Request) {
-	out, err := s.predicted(to, r)
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, http.StatusOK, out)
-}
-
-func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*predictions, error) {
+func (s *server) predict(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if err := query(r, "k", "remember"); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	k, err := number(r, "k", defaultGuesses, 1, limit.ServeGuesses)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	remember, err := truth(r, "remember")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if remember {
 		if s.daemon == nil {
-			return nil, problem(http.StatusMisdirectedRequest,
+			return 0, nil, problem(http.StatusMisdirectedRequest,
 				"This is a replica, which remembers nothing. Send this to %.200s, which learns.", s.o.Upstream)
 		}
 		if !s.may(r, RoleLabel) {
-			return nil, problem(http.StatusForbidden,
+			return 0, nil, problem(http.StatusForbidden,
 				"remember=true needs a token that may label. Use another token, or leave it out.")
 		}
 	}
 	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer memory.back()
 	list, err := s.readPictures(r, body, memory)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	for i, p := range list {
 		if p.label != "" {
-			return nil, bad("%s has a label. Send pictures with labels to /v1/samples.", where(i, len(list)))
+			return 0, nil, bad("%s has a label. Send pictures with labels to /v1/samples.", where(i, len(list)))
 		}
 		if err := checkID(p.id); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
 	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	a, err := s.ask(r, pixels, k)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	out := &predictions{Version: a.Version, Measure: s.model.Measure(), Predictions: make([]prediction, len(list))}
 	for i, p := range list {
@@ -145,7 +136,7 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 		}
 	}
 	if !remember {
-		return out, nil
+		return http.StatusOK, out, nil
 	}
 	kept := make([]daemon.Remembered, len(list))
 	for i, p := range out.Predictions {
@@ -153,9 +144,9 @@ func (s *server) predicted(to http.ResponseWriter, r *http.Request) (*prediction
 			Version: a.Version}
 	}
 	if _, err := s.daemon.Remember(r.Context(), kept, who(r)); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return out, nil
+	return http.StatusOK, out, nil
 }
 
 // ask predicts pictures, part by part: a request of many does not keep another one waiting.

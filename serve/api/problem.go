@@ -41,6 +41,12 @@ func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
+// later says when to send a request again.
+func (p *Problem) later(after time.Duration) *Problem {
+	p.after = after
+	return p
+}
+
 // bad is a request that cannot be read.
 func bad(format string, args ...any) *Problem {
 	return problem(http.StatusBadRequest, format, args...)
@@ -62,10 +68,9 @@ func problemOf(err error) *Problem {
 			Detail: fmt.Sprintf("The body has more than %s, which is the most here. Send less at once.",
 				count.Of(large.Limit, "byte"))}
 	case errors.As(err, &full):
-		p := problem(http.StatusTooManyRequests,
-			"So many pictures wait to be learned that there is no room for these. Send them again after the time of Retry-After.")
-		p.after = full.After
-		return p
+		return problem(http.StatusTooManyRequests,
+			"So many pictures wait to be learned that there is no room for these. Send them again after the time of Retry-After.").
+			later(full.After)
 	case errors.As(err, &unknown):
 		p := problem(http.StatusUnprocessableEntity, "There is no class %.80q. %s", unknown.Name,
 			"Make it by POST /v1/classes first, or start the daemon with --new-classes allow.")
@@ -103,9 +108,7 @@ func problemOf(err error) *Problem {
 		{live.ErrClosed, http.StatusServiceUnavailable, 10 * time.Second},
 	} {
 		if errors.Is(err, such.is) {
-			p := problem(such.status, "%s", sentence(err))
-			p.after = such.after
-			return p
+			return problem(such.status, "%s", sentence(err)).later(such.after)
 		}
 	}
 	switch {
@@ -172,6 +175,20 @@ func (s *server) refuse(to http.ResponseWriter, r *http.Request, err error) {
 			p.Detail)
 	}
 	write(to, "application/problem+json", p.Status, p)
+}
+
+// does what a request asks for. It returns the status and the JSON of the answer, or no JSON where it has answered.
+type does func(to http.ResponseWriter, r *http.Request) (status int, v any, err error)
+
+// answers is the handler that does something. Its errors are problems.
+func (s *server) answers(do does) http.HandlerFunc {
+	return func(to http.ResponseWriter, r *http.Request) {
+		if status, v, err := do(to, r); err != nil {
+			s.refuse(to, r, err)
+		} else if v != nil {
+			answer(to, status, v)
+		}
+	}
 }
 
 // answer writes JSON.

@@ -14,48 +14,34 @@ import (
 	"ocl/serve/daemon"
 )
 
-// receipts is the answer to samples that were taken.
-type receipts struct {
-	Samples []daemon.Receipt `json:"samples"`
-}
-
 // learn answers POST /v1/samples: 202 when the samples are durable, and with wait=learned 200 when the published model
 // has learned them. All are taken, or none.
-func (s *server) learn(to http.ResponseWriter, r *http.Request) {
-	out, status, err := s.learned(to, r)
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, status, out)
-}
-
-func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts, status int, err error) {
+func (s *server) learn(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if err := query(r, "label", "id", "wait"); err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
 	q := r.URL.Query()
 	wait, err := s.waits(r)
 	if err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
 	body, memory, err := s.readBody(to, r, s.o.Limits.Body)
 	if err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
 	defer memory.back()
 	list, err := s.readPictures(r, body, memory)
 	if err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
 	if q.Has("id") && len(list) != 1 {
-		return out, 0, bad("id=%.40q names one picture, and there are %d. Give each its own in JSON or a form.", q.Get("id"),
+		return 0, nil, bad("id=%.40q names one picture, and there are %d. Give each its own in JSON or a form.", q.Get("id"),
 			len(list))
 	}
 	for i := range list {
 		p := &list[i]
 		if p.label != "" && q.Has("label") || p.id != "" && q.Has("id") {
-			return out, 0, bad("The path and the body both say the label or the id. Leave one out.")
+			return 0, nil, bad("The path and the body both say the label or the id. Leave one out.")
 		}
 		if q.Has("label") {
 			p.label = q.Get("label")
@@ -64,50 +50,33 @@ func (s *server) learned(to http.ResponseWriter, r *http.Request) (out receipts,
 			p.id = q.Get("id")
 		}
 		if p.label == "" {
-			return out, 0, bad("%s has no label. Send label=NAME.", where(i, len(list)))
+			return 0, nil, bad("%s has no label. Send label=NAME.", where(i, len(list)))
 		}
 		if err := checkID(p.id); err != nil {
-			return out, 0, err
+			return 0, nil, err
 		}
 	}
 	pixels, err := s.pixels(r, list, memory)
 	if err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
 	samples := make([]daemon.Sample, len(list))
 	for i, p := range list {
 		samples[i] = daemon.Sample{ID: p.id, Label: p.label, Pixels: pixels[i], File: p.file}
 	}
 	if err := s.fair(r, len(list)); err != nil {
-		return out, 0, err
+		return 0, nil, err
 	}
-	out.Samples, err = s.daemon.Learn(r.Context(), samples, who(r))
+	came, err := s.daemon.Learn(r.Context(), samples, who(r))
 	var full *daemon.FullError
 	if most := s.daemon.Options().Queue; errors.As(err, &full) && len(list) > most {
-		return out, 0, problem(http.StatusRequestEntityTooLarge,
+		return 0, nil, problem(http.StatusRequestEntityTooLarge,
 			"There are %d pictures, and %d may wait to be learned. Send at most so many at once, or start the daemon with a larger --queue.",
 			len(list), most)
 	}
 	memory.back() // the daemon has its own now
-	s.came(r, out.Samples...)
-	if err != nil || !wait {
-		return out, http.StatusAccepted, err
-	}
-	ids := make([]string, len(out.Samples))
-	for i, receipt := range out.Samples {
-		ids[i] = receipt.ID
-	}
-	hurry := unhurried(to)
-	defer hurry()
-	if err := s.daemon.Wait(r.Context(), ids); err != nil {
-		return out, 0, err
-	}
-	for i, receipt := range out.Samples {
-		if info, ok := s.daemon.Sample(receipt.ID); ok {
-			out.Samples[i].State = info.State
-		}
-	}
-	return out, http.StatusOK, nil
+	status, err := s.came(to, r, wait, err, came)
+	return status, map[string]any{"samples": came}, err
 }
 
 // fair refuses n more pictures for the queue where who sends them has its part of it.
@@ -118,15 +87,32 @@ func (s *server) fair(r *http.Request, n int) error {
 	return nil
 }
 
-// came notes whose pictures came into the queue.
-func (s *server) came(r *http.Request, list ...daemon.Receipt) {
+// came notes whose pictures came into the queue by a request that had the error err, and waits until predictions use
+// them where the request wants that. The receipts then have their states.
+func (s *server) came(to http.ResponseWriter, r *http.Request, wait bool, err error, list []daemon.Receipt) (int,
+	error) {
 	n := 0
+	var ids []string
 	for _, receipt := range list {
-		if receipt.Queued {
+		if ids = append(ids, receipt.ID); receipt.Queued {
 			n++
 		}
 	}
 	s.queued.add(who(r), n)
+	if err != nil || !wait {
+		return http.StatusAccepted, err
+	}
+	hurry := unhurried(to)
+	defer hurry()
+	if err := s.daemon.Wait(r.Context(), ids); err != nil {
+		return 0, err
+	}
+	for i, id := range ids {
+		if info, ok := s.daemon.Sample(id); ok {
+			list[i].State = info.State
+		}
+	}
+	return http.StatusOK, nil
 }
 
 // waits says whether a request waits until its samples are learned.
@@ -145,7 +131,7 @@ func (s *server) waits(r *http.Request) (bool, error) {
 }
 
 // label answers PUT /v1/samples/{id}/label: a remembered picture gets its label, or a label is corrected.
-func (s *server) label(to http.ResponseWriter, r *http.Request) {
+func (s *server) label(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	var in struct {
 		Label string `json:"label"`
 	}
@@ -166,75 +152,46 @@ func (s *server) label(to http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.fair(r, 1)
 	}
-	var receipt daemon.Receipt
-	if err == nil {
-		receipt, err = s.daemon.Label(r.Context(), id, in.Label, who(r))
-		s.came(r, receipt)
-	}
-	status := http.StatusAccepted
-	if err == nil && wait {
-		status = http.StatusOK
-		hurry := unhurried(to)
-		defer hurry()
-		if err = s.daemon.Wait(r.Context(), []string{id}); err == nil {
-			if info, ok := s.daemon.Sample(id); ok {
-				receipt.State = info.State
-			}
-		}
-	}
 	if err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	answer(to, status, receipt)
+	receipt, err := s.daemon.Label(r.Context(), id, in.Label, who(r))
+	if err != nil {
+		return 0, nil, err
+	}
+	list := []daemon.Receipt{receipt}
+	status, err := s.came(to, r, wait, nil, list)
+	return status, list[0], err
 }
 
 // sample answers GET /v1/samples/{id}.
-func (s *server) sample(to http.ResponseWriter, r *http.Request) {
+func (s *server) sample(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	info, ok := s.daemon.Sample(r.PathValue("id"))
 	if !ok {
-		s.refuse(to, r, unknownID(r))
-		return
+		return 0, nil, problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept, or it was lost by damage of the journal. Send the picture with its label to /v1/samples.",
+			r.PathValue("id"))
 	}
-	answer(to, http.StatusOK, info)
-}
-
-func unknownID(r *http.Request) *Problem {
-	return problem(http.StatusNotFound, "There is no sample %.80q. It was never sent, or so long ago that its id is not kept, or it was lost by damage of the journal. Send the picture with its label to /v1/samples.",
-		r.PathValue("id"))
+	return http.StatusOK, info, nil
 }
 
 // uncertain answers GET /v1/samples: the remembered pictures of which the model was least certain.
-func (s *server) uncertain(to http.ResponseWriter, r *http.Request) {
-	err := query(r, "uncertain")
-	n := 0
-	if err == nil {
-		n, err = number(r, "uncertain", 12, 1, limit.ServePictures)
+func (s *server) uncertain(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if err := query(r, "uncertain"); err != nil {
+		return 0, nil, err
 	}
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	list := s.daemon.Uncertain(n)
-	if list == nil {
-		list = []daemon.Info{}
-	}
-	answer(to, http.StatusOK, struct {
-		Samples []daemon.Info `json:"samples"`
-	}{list})
+	n, err := number(r, "uncertain", 12, 1, limit.ServePictures)
+	return http.StatusOK, map[string]any{"samples": s.daemon.Uncertain(n)}, err
 }
 
 // picture answers GET /v1/samples/{id}/picture: the pixels that the network sees, as PNG.
-func (s *server) picture(to http.ResponseWriter, r *http.Request) {
+func (s *server) picture(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	pixels, err := s.daemon.Pixels(r.Context(), r.PathValue("id"))
-	if err != nil {
-		s.refuse(to, r, err)
-		return
+	if err == nil && pixels == nil {
+		err = problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.",
+			r.PathValue("id"))
 	}
-	if pixels == nil {
-		s.refuse(to, r, problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.",
-			r.PathValue("id")))
-		return
+	if err != nil {
+		return 0, nil, err
 	}
 	c, h, w := s.model.Shape()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -250,26 +207,25 @@ func (s *server) picture(to http.ResponseWriter, r *http.Request) {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
 	to.Header().Set("Content-Type", "image/png")
 	_, _ = to.Write(b.Bytes()) // who asked may have gone
+	return 0, nil, nil
 }
 
 // remove answers DELETE /v1/samples/{id}: the picture is erased everywhere when this is answered.
-func (s *server) remove(to http.ResponseWriter, r *http.Request) {
-	s.forgotten(to, r, daemon.Which{IDs: []string{r.PathValue("id")}})
+func (s *server) remove(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	return s.forgotten(to, r, daemon.Which{IDs: []string{r.PathValue("id")}})
 }
 
 // forget answers POST /v1/forget: by ids, by a picture, or by who sent it and when.
-func (s *server) forget(to http.ResponseWriter, r *http.Request) {
+func (s *server) forget(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	which, err := s.which(to, r)
 	if err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	s.forgotten(to, r, which)
+	return s.forgotten(to, r, which)
 }
 
 func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which, err error) {
@@ -340,13 +296,9 @@ func (s *server) which(to http.ResponseWriter, r *http.Request) (w daemon.Which,
 }
 
 // forgotten answers when samples are erased.
-func (s *server) forgotten(to http.ResponseWriter, r *http.Request, which daemon.Which) {
+func (s *server) forgotten(to http.ResponseWriter, r *http.Request, which daemon.Which) (int, any, error) {
 	hurry := unhurried(to)
 	defer hurry()
 	done, err := s.daemon.Forget(r.Context(), which, who(r))
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, http.StatusOK, done)
+	return http.StatusOK, done, err
 }

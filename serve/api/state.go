@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,77 +16,59 @@ import (
 )
 
 // status answers GET /v1/status: what the page and the metrics show, too.
-func (s *server) status(to http.ResponseWriter, _ *http.Request) {
-	answer(to, http.StatusOK, s.model.Status())
+func (s *server) status(http.ResponseWriter, *http.Request) (int, any, error) {
+	return http.StatusOK, s.model.Status(), nil
 }
 
 // boundary answers POST /v1/tasks: a task ends, for methods that use that.
-func (s *server) boundary(to http.ResponseWriter, r *http.Request) {
-	if err := s.daemon.Boundary(r.Context(), who(r)); err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, http.StatusAccepted, struct {
-		Durable bool `json:"durable"`
-	}{true})
+func (s *server) boundary(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	return http.StatusAccepted, map[string]any{"durable": true}, s.daemon.Boundary(r.Context(), who(r))
 }
-
-// formats has the content type of each format of GET /v1/model.
-var formats = map[string]string{"ocl": typeRaw, "safetensors": typeRaw, "onnx": typeRaw}
 
 // weights answers GET /v1/model: the model that answers now, with an ETag by which a replica asks whether there is
 // another one.
-func (s *server) weights(to http.ResponseWriter, r *http.Request) {
+func (s *server) weights(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	if err := query(r, "format"); err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	format := r.URL.Query().Get("format")
-	if format == "" {
-		format = "ocl"
-	}
-	kind, ok := formats[format]
-	if !ok {
-		s.refuse(to, r, bad("There is no format %.40q. Use ocl, safetensors or onnx.", format))
-		return
+	format := cmp.Or(r.URL.Query().Get("format"), "ocl")
+	if !slices.Contains([]string{"ocl", "safetensors", "onnx"}, format) {
+		return 0, nil, bad("There is no format %.40q. Use ocl, safetensors or onnx.", format)
 	}
 	h := to.Header()
 	h.Set("Cache-Control", "no-cache")
-	named := func(version int64) (tag string) {
+	tagged := func(version int64) (tag string) {
 		tag = fmt.Sprintf(`"%s-%d-%s"`, s.instance, version, format)
 		h.Set("ETag", tag)
 		h.Set("Ocl-Version", strconv.FormatInt(version, 10))
 		return tag
 	}
-	if tag := named(s.model.Version()); known(r.Header.Get("If-None-Match"), tag) {
+	if tag := tagged(s.model.Version()); known(r.Header.Get("If-None-Match"), tag) {
 		to.WriteHeader(http.StatusNotModified)
-		return
+		return 0, nil, nil
 	}
 	if !s.models.take(r.Context(), who(r), 1) {
-		p := problem(http.StatusServiceUnavailable,
-			"The model is sent to as many as there is memory for. Send this again after the time of Retry-After.")
-		p.after = shareWait
-		s.refuse(to, r, p)
-		return
+		return 0, nil, problem(http.StatusServiceUnavailable,
+			"The model is sent to as many as there is memory for. Send this again after the time of Retry-After.").later(shareWait)
 	}
 	defer s.models.back(who(r), 1)
 	var model bytes.Buffer // half a model must not look like a whole one
 	version, err := s.model.Model(r.Context(), format, &model)
 	if err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	named(version)
-	h.Set("Content-Type", kind)
+	tagged(version)
+	h.Set("Content-Type", typeRaw)
 	h.Set("Content-Disposition", `attachment; filename="model.`+format+`"`)
 	h.Set("Content-Length", strconv.Itoa(model.Len()))
 	c := http.NewResponseController(to)
 	for model.Len() > 0 {
 		_ = c.SetWriteDeadline(time.Now().Add(writeTime)) // for each part; a test's recorder has none
 		if _, err := to.Write(model.Next(1 << 16)); err != nil {
-			return // who asked may have gone
+			break // who asked may have gone
 		}
 	}
+	return 0, nil, nil
 }
 
 // known says whether a list of tags has one.
@@ -98,38 +82,31 @@ func known(list, tag string) bool {
 }
 
 // versions answers GET /v1/versions: the versions to which one can go back.
-func (s *server) versions(to http.ResponseWriter, _ *http.Request) {
-	list := s.daemon.Versions()
-	if list == nil {
-		list = []daemon.VersionInfo{}
-	}
-	answer(to, http.StatusOK, struct {
-		Versions []daemon.VersionInfo `json:"versions"`
-	}{list})
+func (s *server) versions(http.ResponseWriter, *http.Request) (int, any, error) {
+	return http.StatusOK, map[string]any{"versions": append([]daemon.VersionInfo{}, s.daemon.Versions()...)}, nil
+}
+
+// named is the body of a request that names something.
+type named struct {
+	Name string `json:"name"`
 }
 
 // keep answers POST /v1/versions: the weights as they are now stay, under a name.
-func (s *server) keep(to http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Name string `json:"name"`
-	}
-	var v daemon.VersionInfo
+func (s *server) keep(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	var in named
 	err := s.readJSON(to, r, &in)
 	if err == nil && in.Name == "" {
 		err = bad("The body has no name for the version. Send {\"name\": \"before summer\"}.")
 	}
-	if err == nil {
-		v, err = s.daemon.Keep(r.Context(), in.Name, who(r))
-	}
 	if err != nil {
-		s.refuse(to, r, err)
-		return
+		return 0, nil, err
 	}
-	answer(to, http.StatusCreated, v)
+	v, err := s.daemon.Keep(r.Context(), in.Name, who(r))
+	return http.StatusCreated, v, err
 }
 
 // rollback answers POST /v1/rollback: back to the weights of a version. The memory stays.
-func (s *server) rollback(to http.ResponseWriter, r *http.Request) {
+func (s *server) rollback(to http.ResponseWriter, r *http.Request) (int, any, error) {
 	var in struct {
 		Version *int64 `json:"version"`
 	}
@@ -140,49 +117,29 @@ func (s *server) rollback(to http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.daemon.Rollback(r.Context(), *in.Version, who(r))
 	}
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, http.StatusAccepted, struct {
-		Version int64 `json:"version"`
-	}{*in.Version})
+	return http.StatusAccepted, in, err
 }
 
 // classes answers GET /v1/classes.
-func (s *server) classes(to http.ResponseWriter, _ *http.Request) {
-	var list any = []daemon.ClassInfo{}
-	if s.daemon == nil {
-		type name struct {
-			Name string `json:"name"`
-		}
-		names := []name{}
-		for _, n := range s.model.Names() {
-			names = append(names, name{n})
-		}
-		list = names
-	} else if known := s.daemon.Classes(); len(known) > 0 {
-		list = known
+func (s *server) classes(http.ResponseWriter, *http.Request) (int, any, error) {
+	if s.daemon != nil {
+		return http.StatusOK, map[string]any{"classes": append([]daemon.ClassInfo{}, s.daemon.Classes()...)}, nil
 	}
-	answer(to, http.StatusOK, struct {
-		Classes any `json:"classes"`
-	}{list})
+	list := []named{}
+	for _, name := range s.model.Names() {
+		list = append(list, named{name})
+	}
+	return http.StatusOK, map[string]any{"classes": list}, nil
 }
 
 // addClass answers POST /v1/classes. A class that is there already stays as it is.
-func (s *server) addClass(to http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Name string `json:"name"`
-	}
+func (s *server) addClass(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	var in named
 	err := s.readJSON(to, r, &in)
 	if err == nil {
 		err = s.daemon.AddClass(r.Context(), in.Name, who(r))
 	}
-	if err != nil {
-		s.refuse(to, r, err)
-		return
-	}
-	answer(to, http.StatusAccepted, in)
+	return http.StatusAccepted, in, err
 }
 
 // checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not
