@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -111,23 +112,16 @@ func (p Process) complete() (Process, error) {
 			return p, fmt.Errorf("%s is %d. Use 0 to %d", v.name, v.value, v.most)
 		}
 	}
-	setZero(&p.Batch, config.Default().Stream.Batch)
-	setZero(&p.Age, defaultAge)
-	setZero(&p.Queue, queuedBatches*p.Batch)
-	setZero(&p.Workers, max(1, runtime.GOMAXPROCS(0)-1))
-	setZero(&p.AtOnce, runtime.GOMAXPROCS(0))
+	p.Batch = cmp.Or(p.Batch, config.Default().Stream.Batch)
+	p.Age = cmp.Or(p.Age, defaultAge)
+	p.Queue = cmp.Or(p.Queue, queuedBatches*p.Batch)
+	p.Workers = cmp.Or(p.Workers, max(1, runtime.GOMAXPROCS(0)-1))
+	p.AtOnce = cmp.Or(p.AtOnce, runtime.GOMAXPROCS(0))
 	if p.Queue < p.Batch {
 		return p, fmt.Errorf("a queue of %s has no room for a batch of %d. Use a larger Queue or a smaller Batch",
 			count.Of(p.Queue, "image"), p.Batch)
 	}
 	return p, nil
-}
-
-// setZero gives what is zero a default.
-func setZero[T comparable](v *T, to T) {
-	if *v == *new(T) {
-		*v = to
-	}
 }
 
 // settings are the keys that Options.Set may have, or how they begin.
@@ -148,7 +142,7 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 	c.Methods, c.Tricks = []string{name}, []string{tricks}
 	c.Data = config.Data{Name: "folder", Dir: "live", Size: o.Size} // images are prepared as those of a folder
 	c.Memory = o.Memory
-	setZero(&c.Memory, config.DefaultMemory)
+	c.Memory = cmp.Or(c.Memory, config.DefaultMemory)
 	var given []string
 	for _, text := range o.Set {
 		key, value, ok := strings.Cut(text, "=")
@@ -169,9 +163,9 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 		if front, err = withBackbone(&c, o.Process); err != nil {
 			return c, nil, err
 		}
-		setZero(&c.Data.Size, min(max(front.Info().Side, images.MinSize), images.MaxSize))
+		c.Data.Size = cmp.Or(c.Data.Size, min(max(front.Info().Side, images.MinSize), images.MaxSize))
 	}
-	setZero(&c.Data.Size, defaultSize)
+	c.Data.Size = cmp.Or(c.Data.Size, defaultSize)
 	if c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {
 		return c, nil, fmt.Errorf("option Size is %d. Use %d to %d, or 0 for %d", c.Data.Size, images.MinSize, images.MaxSize,
 			defaultSize)
@@ -228,7 +222,7 @@ var fields = sync.OnceValue(func() *strings.Replacer {
 
 // methodAndTricks splits a text such as "er+ncm". The name of a method may itself have a +.
 func methodAndTricks(text string) (name, tricks string) {
-	setZero(&text, defaultMethod)
+	text = cmp.Or(text, defaultMethod)
 	for name = text; name != ""; name = name[:max(0, strings.LastIndex(name, "+"))] {
 		if _, err := method.Lookup(name); err != nil {
 			continue

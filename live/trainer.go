@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ func fresh(o Options) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, capacity := o.Channels, o.Capacity
-	setZero(&channels, 3)
-	setZero(&capacity, defaultCapacity)
+	channels, capacity := cmp.Or(o.Channels, 3), cmp.Or(o.Capacity, defaultCapacity)
 	if channels != 1 && channels != 3 {
 		return nil, fmt.Errorf("option Channels is %d. Use 3, or 1 for grey images", o.Channels)
 	}

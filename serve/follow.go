@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -246,23 +245,14 @@ func (r *replica) close(context.Context) error {
 	})
 }
 
-// Predict implements [api.Model]. All pictures of a call have one version.
+// Predict implements [api.Model].
 func (r *replica) Predict(_ context.Context, pixels [][]byte, k int) (a live.Answer, err error) {
 	for {
 		n := r.current.Load()
-		a = live.Answer{}
-		for part := range slices.Chunk(pixels, live.MaxPictures) {
-			var some live.Answer
-			if some, err = n.Trainer.Predict(k, part); err != nil {
-				break
-			}
-			a.Version, a.Guesses = some.Version, append(a.Guesses, some.Guesses...)
+		if a, err = n.Trainer.Predict(k, pixels); !errors.Is(err, live.ErrClosed) || r.current.Load() == n {
+			return a, err
 		}
-		if errors.Is(err, live.ErrClosed) && r.current.Load() != n {
-			continue // a newer one is here
-		}
-		return a, err
-	}
+	} // a newer one is here
 }
 
 // Size implements [api.Decoder].

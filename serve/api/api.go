@@ -10,6 +10,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,9 +30,9 @@ import (
 type Model interface {
 	Shape() (c, h, w int)
 	Measure() predict.Measure
-	Predict(ctx context.Context, pixels [][]byte, k int) (live.Answer, error)
-	Names() []string // of the classes
-	Version() int64  // that answers now
+	Predict(ctx context.Context, pixels [][]byte, k int) (live.Answer, error) // 1 to live.MaxPictures pictures
+	Names() []string                                                          // of the classes
+	Version() int64                                                           // that answers now
 	Model(ctx context.Context, format string, w io.Writer) (version int64, err error)
 	Status() daemon.Status
 	Ready() error
@@ -69,23 +70,12 @@ type Limits struct {
 }
 
 func (l Limits) complete() Limits {
-	for _, d := range []struct {
-		v  *int64
-		to int64
-	}{{&l.Body, limit.ServeBody}, {&l.Pixels, limit.ServePixels}, {&l.Bodies, limit.ServeBodies}} {
-		if *d.v == 0 {
-			*d.v = d.to
-		}
-	}
-	if l.Decodes == 0 {
-		l.Decodes = max(1, runtime.NumCPU()/2)
-	}
-	if l.Requests == 0 {
-		l.Requests = limit.ServeRequests
-	}
-	if l.Streams == 0 {
-		l.Streams = limit.ServeStreams
-	}
+	l.Body = cmp.Or(l.Body, limit.ServeBody)
+	l.Pixels = cmp.Or(l.Pixels, limit.ServePixels)
+	l.Bodies = cmp.Or(l.Bodies, limit.ServeBodies)
+	l.Decodes = cmp.Or(l.Decodes, max(1, runtime.NumCPU()/2))
+	l.Requests = cmp.Or(l.Requests, limit.ServeRequests)
+	l.Streams = cmp.Or(l.Streams, limit.ServeStreams)
 	return l
 }
 
@@ -119,12 +109,7 @@ func NewReplica(m Model, o Options) http.Handler { return newServer(m, nil, o).h
 
 func newServer(m Model, d *daemon.Daemon, o Options) *server {
 	o.Limits = o.Limits.complete()
-	if o.Name == "" {
-		o.Name = "ocl"
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Name, o.Log = cmp.Or(o.Name, "ocl"), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c, h, w := m.Shape()
 	most := 2*o.Limits.Body + int64(limit.ServePictures*c*h*w) // of one request
 	alone := o.Tokens == nil

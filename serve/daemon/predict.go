@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,47 +26,39 @@ type outcome struct {
 	err error
 }
 
-// Predict predicts pictures, uint8 [C,H,W] each, with at most k guesses of each. Pictures of several requests that wait
-// are predicted together. Before anything was learned it returns live.ErrNothing.
-func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (all live.Answer, err error) {
+// Predict predicts 1 to live.MaxPictures pictures, uint8 [C,H,W] each, with at most k guesses of each. Pictures of
+// several requests that wait are predicted together. Before anything was learned it returns live.ErrNothing.
+func (d *Daemon) Predict(ctx context.Context, pixels [][]byte, k int) (live.Answer, error) {
 	began := time.Now()
+	if n := len(pixels); n < 1 || n > live.MaxPictures {
+		return live.Answer{}, fmt.Errorf("daemon: there are %d pictures. Give 1 to %d", n, live.MaxPictures)
+	}
 	for _, p := range pixels {
 		if err := d.checkPixels(p); err != nil {
-			return all, err
+			return live.Answer{}, err
 		}
 	}
-	var parts []*ask // which several goroutines answer at the same time
-	for part := range slices.Chunk(pixels, live.MaxPictures) {
-		a := &ask{part, k, make(chan outcome, 1)}
-		select {
-		case d.asks <- a:
-			parts = append(parts, a)
-		case <-d.closing:
-			return all, ErrDraining
-		case <-ctx.Done():
-			return all, ctx.Err()
-		}
+	a := &ask{pixels, k, make(chan outcome, 1)}
+	select {
+	case d.asks <- a:
+	case <-d.closing:
+		return live.Answer{}, ErrDraining
+	case <-ctx.Done():
+		return live.Answer{}, ctx.Err()
 	}
-	for i, a := range parts {
-		select {
-		case r := <-a.answer:
-			if r.err != nil {
-				return all, r.err
-			}
-			if i == 0 {
-				all.Version = r.Version
-			}
-			all.Version = min(all.Version, r.Version) // another one may be published between two parts
-			all.Guesses = append(all.Guesses, r.Guesses...)
-		case <-d.stopped:
-			return all, ErrDraining
-		case <-ctx.Done():
-			return all, ctx.Err()
+	select {
+	case r := <-a.answer:
+		if r.err != nil {
+			return live.Answer{}, r.err
 		}
+		d.predicted(len(pixels), time.Since(began))
+		d.answered(pixels, r.Answer)
+		return r.Answer, nil
+	case <-d.stopped:
+		return live.Answer{}, ErrDraining
+	case <-ctx.Done():
+		return live.Answer{}, ctx.Err()
 	}
-	d.predicted(len(pixels), time.Since(began))
-	d.answered(pixels, all)
-	return all, nil
 }
 
 // gather waits for a request, and returns it with the requests that wait already, up to the pictures that a trainer

@@ -49,42 +49,23 @@ type Remember struct {
 }
 
 func (o Options) complete() Options {
-	set := func(v *int, to int) {
-		if *v == 0 {
-			*v = to
-		}
-	}
-	set(&o.Batch, 10)
-	set(&o.Queue, 1000)
-	set(&o.IDs, 50_000)
-	set(&o.Remember.Count, 10_000)
-	if o.Remember.Bytes == 0 {
-		o.Remember.Bytes = 256 << 20
-	}
-	if o.Remember.Age == 0 {
-		o.Remember.Age = 7 * 24 * time.Hour
-	}
-	if o.Age == 0 {
-		o.Age = 200 * time.Millisecond
-	}
-	if o.SnapshotEvery == 0 {
-		o.SnapshotEvery = 10 * time.Second
-	}
-	if o.SnapshotBytes == 0 {
-		o.SnapshotBytes = 64 << 20
-	}
-	set(&o.VersionEvery, 1000)
-	if o.VersionAge == 0 {
-		o.VersionAge = 10 * time.Minute
-	}
+	o.Batch = cmp.Or(o.Batch, 10)
+	o.Age = cmp.Or(o.Age, 200*time.Millisecond)
+	o.Queue = cmp.Or(o.Queue, 1000)
+	o.IDs = cmp.Or(o.IDs, 50_000)
+	o.Remember.Count = cmp.Or(o.Remember.Count, 10_000)
+	o.Remember.Bytes = cmp.Or(o.Remember.Bytes, 256<<20)
+	o.Remember.Age = cmp.Or(o.Remember.Age, 7*24*time.Hour)
+	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 10*time.Second)
+	o.SnapshotBytes = cmp.Or(o.SnapshotBytes, 64<<20)
+	o.VersionEvery = cmp.Or(o.VersionEvery, 1000)
+	o.VersionAge = cmp.Or(o.VersionAge, 10*time.Minute)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.point == nil {
 		o.point = func(context.Context, string) {}
 	}
 	if o.chance == nil {
 		o.chance = rand.Float64
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,10 +41,8 @@ func Open(dir string, o Options) (Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, path: filepath.Join(dir, dbName), retain: o.Retain, readOnly: o.ReadOnly, lock: lock, log: o.Log}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := &store{dir: dir, path: filepath.Join(dir, dbName), retain: o.Retain, readOnly: o.ReadOnly, lock: lock,
+		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.shut())
 	}
