@@ -31,6 +31,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,49 +122,31 @@ func begun(t *Trainer, err error) (*Learner, error) {
 	return l, nil
 }
 
+// nobody is the trainer of a zero Learner.
+var nobody Trainer
+
+func (l *Learner) trainer() *Trainer { return cmp.Or(l.t, &nobody) }
+
 // Stats say how far the learner is.
 func (l *Learner) Stats() Stats {
-	if l.t == nil {
-		return Stats{}
-	}
-	s := l.t.Stats()
+	s := l.trainer().Stats()
 	s.Waiting = len(l.tokens)
 	return s
 }
 
 // Classes are the names of the classes, also of those that wait to be learned, in the order in which they came.
-func (l *Learner) Classes() []string {
-	if l.t == nil {
-		return nil
-	}
-	return l.t.Classes()
-}
+func (l *Learner) Classes() []string { return l.trainer().Classes() }
 
 // Shape is the shape of the network's images: C, H, W. [Learner.LearnPixels] and [Learner.PredictPixels] take such
 // images.
-func (l *Learner) Shape() (c, h, w int) {
-	if l.t == nil {
-		return 0, 0, 0
-	}
-	return l.t.Shape()
-}
+func (l *Learner) Shape() (c, h, w int) { return l.trainer().Shape() }
 
 // Measure says how to read the values of guesses: as probabilities, or as distances of a method that predicts by class
 // means.
-func (l *Learner) Measure() predict.Measure {
-	if l.t == nil {
-		return ""
-	}
-	return l.t.Measure()
-}
+func (l *Learner) Measure() predict.Measure { return l.trainer().Measure() }
 
 // Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
-func (l *Learner) Notes() []string {
-	if l.t == nil {
-		return nil
-	}
-	return l.t.Notes()
-}
+func (l *Learner) Notes() []string { return l.trainer().Notes() }
 
 // Err is the error that has ended learning, such as one that wraps [ocl.ErrDiverged] or is about a panic; nil where
 // learning goes on.

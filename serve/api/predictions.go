@@ -2,7 +2,6 @@ package api
 
 import (
 	"crypto/rand"
-	"encoding/base32"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,9 +29,7 @@ type predictions struct {
 
 // newID is an id that nobody guesses.
 func newID() string {
-	var random [15]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	return strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
+	return strings.ToLower(rand.Text())
 }
 
 // defaultGuesses is k where a request does not say it.

@@ -107,14 +107,18 @@ func (c *Client) Learn(ctx context.Context, picture []byte, label string, o Lear
 	return out.Samples[0], nil
 }
 
-// Label gives a remembered picture its label, or corrects a label.
-func (c *Client) Label(ctx context.Context, id, label string) (Sample, error) {
-	var out Sample
-	body, err := json.Marshal(map[string]string{"label": label})
+// put sends v as JSON.
+func (c *Client) put(ctx context.Context, method, path string, v, out any) error {
+	body, err := json.Marshal(v)
 	if err != nil {
-		return out, err
+		return err
 	}
-	err = c.do(ctx, request{http.MethodPut, "/v1/samples/" + url.PathEscape(id) + "/label", nil, jsonKind, body}, &out)
+	return c.do(ctx, request{method, path, nil, jsonKind, body}, out)
+}
+
+// Label gives a remembered picture its label, or corrects a label.
+func (c *Client) Label(ctx context.Context, id, label string) (out Sample, err error) {
+	err = c.put(ctx, http.MethodPut, "/v1/samples/"+url.PathEscape(id)+"/label", map[string]string{"label": label}, &out)
 	return out, err
 }
 
@@ -125,11 +129,7 @@ func (c *Client) Forget(ctx context.Context, id string) error {
 
 // Class makes a class, if it is not there.
 func (c *Client) Class(ctx context.Context, name string) error {
-	body, err := json.Marshal(map[string]string{"name": name})
-	if err != nil {
-		return err
-	}
-	return c.do(ctx, request{http.MethodPost, "/v1/classes", nil, jsonKind, body}, nil)
+	return c.put(ctx, http.MethodPost, "/v1/classes", map[string]string{"name": name}, nil)
 }
 
 // Task says that a task ends. It is sent once: two ends would be two tasks.
@@ -143,11 +143,7 @@ func (c *Client) Task(ctx context.Context) error {
 
 // Rollback goes back to the weights of a version.
 func (c *Client) Rollback(ctx context.Context, version int64) error {
-	body, err := json.Marshal(map[string]int64{"version": version})
-	if err != nil {
-		return err
-	}
-	return c.do(ctx, request{http.MethodPost, "/v1/rollback", nil, jsonKind, body}, nil)
+	return c.put(ctx, http.MethodPost, "/v1/rollback", map[string]int64{"version": version}, nil)
 }
 
 // Status writes the daemon's status into out, a pointer that encoding/json takes.

@@ -10,9 +10,9 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	crand "crypto/rand"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,15 +48,8 @@ func New(address string, o Options) (*Client, error) {
 	if o.Token != "" && u.Scheme == "http" && !loopback(u.Hostname()) {
 		return nil, errors.New("client: a token would be sent where others can read it. Use an https address")
 	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute}
-	}
-	if o.Tries == 0 {
-		o.Tries = 6
-	}
-	if o.Wait == 0 {
-		o.Wait = 200 * time.Millisecond
-	}
+	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
+	o.Tries, o.Wait = cmp.Or(o.Tries, 6), cmp.Or(o.Wait, 200*time.Millisecond)
 	return &Client{strings.TrimRight(address, "/"), o}, nil
 }
 
@@ -87,9 +80,7 @@ func (e *Error) again() bool {
 
 // NewID is an id that nobody else has.
 func NewID() string {
-	var random [15]byte
-	_, _ = crand.Read(random[:]) // it never fails
-	return strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
+	return strings.ToLower(crand.Text())
 }
 
 // most is the size of an answer that is read into memory, in bytes.
