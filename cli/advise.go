@@ -184,9 +184,7 @@ func (f *adviseFlags) try(ctx context.Context, show *runsView, s candidate, dir 
 		return nil, 0, err
 	}
 	if i == 0 && !f.quiet {
-		for _, note := range x.Notes() {
-			show.note(note)
-		}
+		show.note(x.Notes()...)
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, left)

@@ -48,10 +48,15 @@ func (f *benchFlags) add(cmd *cobra.Command, seconds float64, what string, examp
 	addQuiet(flags, &f.quiet)
 }
 
-// check refuses values that are out of range; others are further flags with what is right and what is wanted.
+// check refuses values that are out of range; others are further flags.
 func (f *benchFlags) check(others ...rangeOf) error {
-	for _, c := range append(others, rangeOf{"seconds", f.seconds > 0, "more than 0"},
-		rangeOf{"repeat", f.rounds >= 0, "at least 1, or 0 to measure for a time"}) {
+	return checkRanges(append(others, rangeOf{"seconds", f.seconds > 0, "more than 0"},
+		rangeOf{"repeat", f.rounds >= 0, "at least 1, or 0 to measure for a time"})...)
+}
+
+// checkRanges refuses flags that are out of range.
+func checkRanges(flags ...rangeOf) error {
+	for _, c := range flags {
 		if !c.ok {
 			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
 		}

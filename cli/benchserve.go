@@ -68,15 +68,13 @@ func newBenchServe() *cobra.Command {
 			if o.Flood, o.Predictions, err = rateOf("predictions", asked); err != nil {
 				return err
 			}
-			for _, c := range []rangeOf{
+			if err := checkRanges([]rangeOf{
 				{"batch", o.Batch >= 1 && o.Batch <= limit.LiveBatch, fmt.Sprintf("1 to %d", limit.LiveBatch)},
 				{"size", o.Size >= 1 && o.Size <= 1024, "1 to 1024 pixels"},
 				{"channels", o.Channels == 1 || o.Channels == 3, "1 or 3"},
 				{"seconds", seconds > 0 && seconds < 1e6, "more than 0"}, {"warm", warm >= 0 && warm < 1e6, "0 or more"},
-			} {
-				if !c.ok {
-					return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
-				}
+			}...); err != nil {
+				return err
 			}
 			if o.JPEG && o.Batch != 1 {
 				return usage(errors.New("--jpeg sends one photograph at a time. Leave out --batch"))

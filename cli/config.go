@@ -89,9 +89,7 @@ func newConfigCheck() *cobra.Command {
 			if err != nil {
 				return usage(fmt.Errorf("%s is not valid:\n%w", args[0], err))
 			}
-			for _, note := range notes {
-				fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
-			}
+			printNotes(cmd.ErrOrStderr(), notes)
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", escape.Line(args[0]), count.Of(v.Runs, "run"))
 			return err
 		},

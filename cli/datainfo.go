@@ -141,9 +141,7 @@ func printOpened(cmd *cobra.Command, spec data.Spec, stats, quiet bool, asJSON *
 	case !stats:
 		return writeContents(cmd.OutOrStdout(), set)
 	}
-	for _, note := range set.Notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
-	}
+	printNotes(cmd.ErrOrStderr(), set.Notes)
 	return writeStats(cmd.OutOrStdout(), set, st)
 }
 

@@ -38,9 +38,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	if err := x.CheckFolder(); err != nil {
 		return err
 	}
-	for _, note := range x.Notes() {
-		fmt.Fprintln(notes, escape.Line(note))
-	}
+	printNotes(notes, x.Notes())
 	p, err := plan.Of(ctx, x)
 	if err != nil {
 		return err

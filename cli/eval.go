@@ -17,7 +17,6 @@ import (
 	"ocl/data"
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
-	"ocl/internal/escape"
 	"ocl/interop/output"
 	"ocl/predict"
 	"ocl/run/experiment"
@@ -118,9 +117,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		}
 	}
 	if !f.asJSON.given { // it has the notes
-		for _, note := range e.Notes {
-			fmt.Fprintln(notes, ended(escape.Line(note)))
-		}
+		printNotes(notes, e.Notes)
 	}
 	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e), evaluationText(info, e))
 }

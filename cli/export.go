@@ -102,9 +102,7 @@ func newExport() *cobra.Command {
 	flags.StringVarP(&out, "out", "o", "", "PATH\tfile or folder to write (default: beside the run or its results)")
 	addOlder(cmd, &from.older)
 	addBackbone(cmd, &from.backbone)
-	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return formatNames(), cobra.ShellCompDirectiveNoFileComp
-	})
+	completeFlag(cmd, "to", formatNames)
 	return cmd
 }
 

@@ -47,6 +47,16 @@ func inGroup(flags *pflag.FlagSet, group string) {
 	})
 }
 
+// completeFlag lets the shell complete the values of a flag; none are files.
+func completeFlag(cmd *cobra.Command, name string, values func() []string) {
+	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		if list := values(); len(list) > 0 {
+			return list, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	})
+}
+
 // annotation is the first value of an annotation, or "".
 func annotation(f *pflag.Flag, key string) string {
 	if v := f.Annotations[key]; len(v) > 0 {

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"ocl/internal/escape"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"ocl/internal/escape"
 )
 
 // allFields is the value of --json that prints everything.
@@ -29,10 +30,7 @@ type jsonFlag struct {
 func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
 	j.examples = examples
 	cmd.Flags().Var(j, "json", "FIELD,...\tprint JSON with these fields, or with all; --json alone lists the fields")
-	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string,
-		cobra.ShellCompDirective) {
-		return append([]string{allFields}, j.known()...), cobra.ShellCompDirectiveNoFileComp
-	})
+	completeFlag(cmd, "json", func() []string { return append([]string{allFields}, j.known()...) })
 }
 
 // known are the names of the outermost fields that there are.

@@ -111,9 +111,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		return unfit(err)
 	}
 	defer p.Close()
-	for _, note := range p.Info().Notes {
-		fmt.Fprintln(notes, ended(escape.Line(note)))
-	}
+	printNotes(notes, p.Info().Notes)
 	if most := p.Info().Guesses; f.top > most {
 		fmt.Fprintf(notes, "--top %s: there are %s for each image, as the learner can name no more classes.\n",
 			count.Number(f.top), count.Of(most, "guess"))
@@ -154,10 +152,7 @@ func addClassifier(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "classifier", "", "NAME\twhat predicts, if the run has several: "+
 		strings.Join(config.Classifiers(),
 			", ")+" (default: the first of the run's --classifiers)")
-	_ = cmd.RegisterFlagCompletionFunc("classifier",
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
-		})
+	completeFlag(cmd, "classifier", config.Classifiers)
 }
 
 // addOlder defines --older.
@@ -219,9 +214,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 	}
 	hidden.note(notes, "hidden path")
 	others.note(notes, "non-image file")
-	for _, note := range unread.Notes() {
-		fmt.Fprintln(notes, ended(note))
-	}
+	printNotes(notes, unread.Notes())
 	return files, ctx.Err()
 }
 

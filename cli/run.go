@@ -107,9 +107,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return unfit(err)
 	}
 	f.announce(stderr)
-	for _, note := range x.Notes() {
-		show.note(note)
-	}
+	show.note(x.Notes()...)
 	f.sets = []*data.Set{x.Data()}
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	return f.finish(cmd, results, err)
@@ -143,10 +141,7 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume,
 				cause.Of(err))
 		}
-		f.opts.Out = f.resume
-		f.opts.DataDir, _ = f.config.text("data.dir")
-		f.opts.Backbone, _ = f.config.text("data.backbone")
-		f.opts.Init, _ = f.config.text("network.init")
+		f.resumed(&f.opts)
 		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
 	cfg, err := f.config.config(stderr)
@@ -165,6 +160,14 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 		return nil, err
 	}
 	return x.With(cfg, f.opts)
+}
+
+// resumed sets the folder to continue, and where what the experiment takes lies now.
+func (f *runFlags) resumed(o *experiment.Options) {
+	o.Out = f.resume
+	o.DataDir, _ = f.config.text("data.dir")
+	o.Backbone, _ = f.config.text("data.backbone")
+	o.Init, _ = f.config.text("network.init")
 }
 
 // keepsNetwork is an error where somebody has named a network for images, and the data are embeddings, for which the
@@ -376,18 +379,14 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	o.Progress, o.ReadOnly = newOpening(stderr, f.quiet).work, f.dryRun
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {
-		f.opts.Out, o.Out = f.resume, f.resume
-		o.DataDir, _ = f.config.text("data.dir")
-		o.Backbone, _ = f.config.text("data.backbone")
-		o.Init, _ = f.config.text("network.init")
+		f.resumed(&o.Options)
+		f.opts.Out = f.resume
 	}
 	d, err := tune.OpenTuned(ctx, cfg, o)
 	if err != nil {
 		return unfit(err)
 	}
-	for _, note := range d.Tuner().Notes() {
-		show.note(note)
-	}
+	show.note(d.Tuner().Notes()...)
 	if f.dryRun {
 		return f.planTuned(cmd, cfg, d.Tuner())
 	}
@@ -402,9 +401,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	f.announce(stderr)
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return d.Run(ctx) })
-	for _, note := range d.Tuner().Luck() {
-		show.note(note)
-	}
+	show.note(d.Tuner().Luck()...)
 	return errors.Join(f.finish(cmd, results, err), nothingChosen(d.Diverged()))
 }
 

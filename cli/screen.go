@@ -109,8 +109,14 @@ func (s *screen) say(w io.Writer, text string) {
 	}
 }
 
-// note prints a line whatever is shown otherwise.
-func (s *screen) note(text string) { s.locked(func() { s.say(s.notes, text) }) }
+// note prints lines whatever is shown otherwise.
+func (s *screen) note(lines ...string) {
+	s.locked(func() {
+		for _, text := range lines {
+			s.say(s.notes, text)
+		}
+	})
+}
 
 func (s *screen) draw() {
 	if s.out == nil {

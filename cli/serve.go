@@ -160,10 +160,7 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	addQuiet(flags, &f.quiet)
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
-	_ = cmd.RegisterFlagCompletionFunc("method",
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return methodNames(), cobra.ShellCompDirectiveNoFileComp
-		})
+	completeFlag(cmd, "method", methodNames)
 }
 
 // serve runs the daemon until a signal comes.

@@ -14,7 +14,6 @@ import (
 
 	"ocl/config"
 	"ocl/data"
-	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/learn/method"
 	"ocl/run/build"
@@ -97,13 +96,7 @@ func addKey(cmd *cobra.Command, k config.Key, flag, group, value string) {
 	}
 	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: value, text: k.Default()}, flag, "", usage)
 	annotate(cmd.Flags(), group, f.Name, value)
-	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string,
-		cobra.ShellCompDirective) {
-		if choices := choicesOf(k); len(choices) > 0 {
-			return choices, cobra.ShellCompDirectiveNoFileComp
-		}
-		return nil, cobra.ShellCompDirectiveDefault
-	})
+	completeFlag(cmd, f.Name, func() []string { return choicesOf(k) })
 }
 
 // choicesOf are the values of a key, or of each entry of its list, where they can be listed.
@@ -301,9 +294,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 		faults = append(faults, err)
 	}
 	if len(faults) == 0 {
-		for _, note := range fileNotes {
-			fmt.Fprintln(notes, escape.Line(note))
-		}
+		printNotes(notes, fileNotes)
 	}
 	return cfg, usage(errors.Join(faults...))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/data"
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/internal/input"
@@ -278,23 +279,32 @@ func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
 	return lines
 }
 
-// join does jobs of a study that exists.
+// join does jobs of the study in a folder.
 func (f *sweepFlags) join(cmd *cobra.Command) error {
 	if err := notServed(f.opts.Out); err != nil {
 		return err
 	}
-	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
-	if err != nil {
-		return err
-	}
-	jobs, _, err := f.open(cmd, s)
-	if err == nil {
-		err = study.Join(f.opts.Out, s, jobs)
-	}
+	jobs, err := f.load(cmd, nil)
 	if err != nil {
 		return err
 	}
 	return f.work(cmd, study.OpenFolder(f.opts.Out), jobs, false)
+}
+
+// load opens the jobs of the study in --out for a worker. One that is served elsewhere is there in part: borrow fetches
+// data that this machine does not have.
+func (f *sweepFlags) load(cmd *cobra.Command, borrow func(context.Context, string) (*data.Set, error)) ([]study.Job,
+	error) {
+	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	s.Part, s.Borrow = borrow != nil, borrow
+	jobs, _, err := f.open(cmd, s)
+	if err == nil {
+		err = study.Join(f.opts.Out, s, jobs)
+	}
+	return jobs, err
 }
 
 // open opens the data and lists the jobs.
@@ -306,9 +316,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	jobs, made, err := s.Open(cmd.Context(), o)
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
-		for _, note := range s.Notes {
-			fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
-		}
+		printNotes(cmd.ErrOrStderr(), s.Notes)
 		printed := map[string]bool{}
 		for _, j := range jobs {
 			for _, note := range j.Experiment.Notes() {
@@ -337,8 +345,9 @@ func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Jo
 	}
 	show := newSweepView(cmd.ErrOrStderr(), f.quiet, f.status != "", f.opts.Out, store, jobs)
 	defer show.stop()
+	note := func(text string) { show.note(text) }
 	if f.notes != nil {
-		defer f.notes.to.Store(f.notes.to.Swap(new(show.note)))
+		defer f.notes.to.Store(f.notes.to.Swap(&note))
 	}
 	stop, err := show.servePage(cmd.Context(), f.status, cmd.ErrOrStderr(), f.quiet)
 	if err != nil {
@@ -347,7 +356,7 @@ func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Jo
 	defer stop()
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers,
 		MaxTime: f.maxTime, Stay: stay, Attend: f.attend, Poll: f.poll(),
-		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
+		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: note}
 	sum, err := until(cmd.Context(), show.screen, "the jobs at work save their state and are given back",
 		func() (study.Sum, error) { return w.Run(cmd.Context()) })
 	for _, text := range store.Aside() {

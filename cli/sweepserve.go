@@ -119,22 +119,13 @@ func (f *sweepFlags) joinServed(cmd *cobra.Command, file string) error {
 	}
 	defer h.Close()
 	f.opts.Out = h.Folder()
-	s, err := study.Load(cmd.Context(), f.opts.Out, f.opts.DataDir)
-	if err != nil {
-		return err
-	}
-	s.Part = true
-	s.Borrow = func(ctx context.Context, digest string) (*data.Set, error) {
+	jobs, err := f.load(cmd, func(ctx context.Context, digest string) (*data.Set, error) {
 		path, err := h.Lent(ctx, digest)
 		if err != nil || path == "" {
 			return nil, err
 		}
 		return data.Borrow(ctx, path, digest)
-	}
-	jobs, _, err := f.open(cmd, s)
-	if err == nil {
-		err = study.Join(f.opts.Out, s, jobs)
-	}
+	})
 	if err != nil {
 		return err
 	}

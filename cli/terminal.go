@@ -59,6 +59,13 @@ func paint(cmd *cobra.Command, w io.Writer, style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
+// printNotes prints a line for each note.
+func printNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(w, ended(escape.Line(note)))
+	}
+}
+
 // percent prints a fraction: 0.2136 is "21.4 %".
 func percent(v float64) string { return count.Percent(v) + " %" }
 

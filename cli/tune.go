@@ -107,9 +107,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return unfit(err)
 	}
-	for _, note := range t.Notes() {
-		show.note(note)
-	}
+	show.note(t.Notes()...)
 	if f.dryRun {
 		return f.plan(ctx, cmd.OutOrStdout(), stderr, t)
 	}
@@ -127,9 +125,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range t.Luck() {
-		show.note(note)
-	}
+	show.note(t.Luck()...)
 	if f.json.given {
 		err = f.json.print(cmd.OutOrStdout(), records)
 	} else {

@@ -137,9 +137,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 			return nil, err
 		}
 	}
-	for _, note := range x.Notes() {
-		show.note(note)
-	}
+	show.note(x.Notes()...)
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	switch {
 	case err != nil && ctx.Err() != nil && opts.Out != "":
