@@ -111,9 +111,3 @@ func (d *Dir) warn(faults ...error) {
 		d.Warn(err)
 	}
 }
-
-// StepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
-func StepOf(name string) (int, bool) {
-	step, is := Steps("").numberOf(name)
-	return int(step), is
-}
