@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/goldentest"
 	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -75,29 +76,16 @@ func readGolden(t *testing.T, size int) *golden {
 	return g
 }
 
-// splitmix is the output of splitmix64 for a state.
-func splitmix(z uint64) uint64 {
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// uniform is number i of a stream, in [0,1).
-func uniform(stream, i int) float64 {
-	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
-}
-
 // batch is the images and labels of a step.
 func (g *golden) batch(step int) (*tensor.Tensor, []int) {
 	x, n := tensor.New(g.Batch, 3, g.Size, g.Size), (g.Size+7)/8
 	for i := range x.Data {
 		plane, row, col := i/(g.Size*g.Size), i/g.Size%g.Size, i%g.Size
-		x.Data[i] = float32(0.75*uniform(3000+step, (plane*n+row/8)*n+col/8) + 0.25*uniform(1000+step, i))
+		x.Data[i] = float32(0.75*goldentest.Uniform(3000+step, (plane*n+row/8)*n+col/8) + 0.25*goldentest.Uniform(1000+step, i))
 	}
 	y := make([]int, g.Batch)
 	for i := range y {
-		y[i] = int(splitmix(uint64(2000+step)<<32|uint64(i)) % uint64(g.Classes))
+		y[i] = int(goldentest.Hash(2000+step, i) % uint64(g.Classes))
 	}
 	return x, y
 }
@@ -126,7 +114,7 @@ func (g *golden) start(i int) []float32 {
 	}
 	out := make([]float32, n)
 	for e := range out {
-		out[e] = float32(value(2*uniform(i, e) - 1))
+		out[e] = float32(value(2*goldentest.Uniform(i, e) - 1))
 	}
 	return out
 }

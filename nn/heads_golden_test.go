@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"ocl/internal/goldentest"
 	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -84,7 +85,7 @@ func TestHeadsGolden(t *testing.T) {
 			for s, want := range c.Steps {
 				x := tensor.New(4, 2, 3, 5)
 				for i := range x.Data {
-					x.Data[i] = float32(uniform(1000+s, i))
+					x.Data[i] = float32(goldentest.Uniform(1000+s, i))
 				}
 				z := net.Forward(ws, x, nn.Train)
 				compare("outputs", z.Data, want.Outputs)
@@ -114,7 +115,7 @@ func startHeads(net *nn.Network) {
 		}
 		v := make([]float32, p.Len())
 		for i := range v {
-			v[i] = float32((2*uniform(t, i) - 1) / math.Sqrt(float64(fan)))
+			v[i] = float32((2*goldentest.Uniform(t, i) - 1) / math.Sqrt(float64(fan)))
 		}
 		if p.Name == "linear.sigma" {
 			v[0] = 1.5

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/internal/goldentest"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
 	"ocl/learn/memory"
@@ -49,7 +50,7 @@ func (r *recorder) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory.
 // program, which draws the same numbers: losses, parameters, retrieved slots and the samples in memory.
 func TestGoldenBoundaries(t *testing.T) {
 	var g trajectories
-	learner.ReadGolden(t, "boundaries.json", &g)
+	goldentest.Read(t, "testdata/boundaries.json", &g)
 	learners := map[string]func(*learner.Replay) ocl.Learner{
 		"finetune": func(r *learner.Replay) ocl.Learner { return r },
 		"agem":     func(r *learner.Replay) ocl.Learner { return learner.NewAGEM(r) },
@@ -116,7 +117,7 @@ func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 	for i, p := range net.Info().Named {
 		values := make([]float32, p.Len())
 		for j := range values {
-			v := 2*learner.U01(i, j) - 1
+			v := 2*goldentest.Uniform(i, j) - 1
 			if p.In > 0 {
 				values[j] = float32(v / math.Sqrt(float64(p.In)))
 			} else {
@@ -159,10 +160,10 @@ func (g *trajectories) samples(first, n int) ocl.Batch {
 	for row := range n {
 		number := first + row
 		half := g.Classes / 2
-		label := number/(g.Task*g.Batch)*half + int(learner.Hash(5000, number)%uint64(half))
+		label := number/(g.Task*g.Batch)*half + int(goldentest.Hash(5000, number)%uint64(half))
 		y[row] = ocl.Label(label)
 		for i := range g.Pixels {
-			v := 255 * (float64(0.6*learner.U01(3000+label, i)) + float64(0.4*learner.U01(4000+number, i)))
+			v := 255 * (float64(0.6*goldentest.Uniform(3000+label, i)) + float64(0.4*goldentest.Uniform(4000+number, i)))
 			pixels[row*g.Pixels+i] = byte(math.RoundToEven(v))
 		}
 	}

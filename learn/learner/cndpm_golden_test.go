@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/internal/goldentest"
 	"ocl/learn/memory"
 	"ocl/learn/optim"
 	"ocl/nn"
@@ -18,9 +19,9 @@ import (
 type cndpmGolden struct {
 	LogAlpha                          float64
 	Stored                            [][]int
-	Sleeps                            GoldenValues
-	NLL, Chilled, Share, Counts, Loss GoldenValues
-	Asleep, Awake                     []GoldenValues // by expert
+	Sleeps                            goldentest.Values
+	NLL, Chilled, Share, Counts, Loss goldentest.Values
+	Asleep, Awake                     []goldentest.Values // by expert
 }
 
 // tinyCNDPM is the learner of the golden file.
@@ -50,7 +51,7 @@ func TestCNDPMGolden(t *testing.T) {
 
 func followCNDPM(t *testing.T, atOnce int) {
 	var g cndpmGolden
-	ReadGolden(t, "cndpm.json", &g)
+	goldentest.Read(t, "testdata/cndpm.json", &g)
 	c := tinyCNDPM(t)
 	c.atOnce = atOnce
 	c.LogAlpha = g.LogAlpha
@@ -61,13 +62,14 @@ func followCNDPM(t *testing.T, atOnce int) {
 	c.normals = func(dst []float32) {
 		for i := range dst {
 			k := 3 * normal
-			dst[i] = float32(2 * (U01(7000, k) + U01(7000, k+1) + U01(7000, k+2) - 1.5))
+			dst[i] = float32(2 * (goldentest.Uniform(7000, k) + goldentest.Uniform(7000, k+1) + goldentest.Uniform(7000,
+				k+2) - 1.5))
 			normal++
 		}
 	}
 	c.slot = func(n int) int {
 		slot++
-		return int(U01(8000, slot-1) * float64(n))
+		return int(goldentest.Uniform(8000, slot-1) * float64(n))
 	}
 	drawExpert(c.blank, 0)
 	var losses []float64
@@ -143,7 +145,7 @@ func followCNDPM(t *testing.T, atOnce int) {
 func cndpmBatch(step int) ocl.Batch {
 	const first = 50 // number of the first sample
 	label := func(sample int) int {
-		u := U01(2000, sample-first)
+		u := goldentest.Uniform(2000, sample-first)
 		if step < 4 {
 			return int(u*3) + 3*(step/2)
 		}
@@ -157,7 +159,7 @@ func drawExpert(e *expert, number int) {
 	eachTensor(e, func(j int, net *nn.Network, p nn.Param) {
 		torch := make([]float32, p.Len())
 		for i := range torch {
-			torch[i] = float32((2*U01(5000+100*number+j, i) - 1) / math.Sqrt(fanIn(net, p)))
+			torch[i] = float32((2*goldentest.Uniform(5000+100*number+j, i) - 1) / math.Sqrt(fanIn(net, p)))
 		}
 		p.FromTorch(net.Params()[p.Offset:][:p.Len()], flattened(p, torch, true))
 		net.Changed()
@@ -196,7 +198,7 @@ func stateOf(e *expert) (v []float64) {
 	eachTensor(e, func(_ int, net *nn.Network, p nn.Param) {
 		torch := make([]float32, p.Len())
 		p.ToTorch(torch, net.Params()[p.Offset:][:p.Len()])
-		v = append(v, Every(max(1, p.Len()/16), flattened(p, torch, false))...)
+		v = append(v, goldentest.Every(max(1, p.Len()/16), flattened(p, torch, false))...)
 	})
 	return v
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/internal/goldentest"
 	"ocl/learn/memory"
 	"ocl/learn/optim"
 	"ocl/nn"
@@ -23,7 +24,8 @@ func drawSample(sample, label int, c, h, w int) []byte {
 	pixels := make([]byte, c*h*w)
 	for i := range pixels {
 		p, y, x := i/(h*w), i/w%h, i%w
-		pixels[i] = byte(math.RoundToEven(255 * (0.75*U01(3000+label, (p*4+y*4/h)*4+x*4/w) + 0.25*U01(1000+sample, i))))
+		pixels[i] = byte(math.RoundToEven(255 * (0.75*goldentest.Uniform(3000+label, (p*4+y*4/h)*4+x*4/w) +
+			0.25*goldentest.Uniform(1000+sample, i))))
 	}
 	return pixels
 }
@@ -69,12 +71,12 @@ func TestICaRLGolden(t *testing.T) {
 			Tasks                                                   [][]ocl.Label
 			LR, Decay                                               float64
 		}
-		Loss, Params, Running GoldenValues
+		Loss, Params, Running goldentest.Values
 		Predictions           [][]int
 		Replayed, Written     [][]int
 		Memory                []int
 	}
-	ReadGolden(t, "icarl.json", &g)
+	goldentest.Read(t, "testdata/icarl.json", &g)
 	c := g.Case
 	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: c.Classes, NF: c.NF},
 		rng.New(1, "network/init"))
@@ -90,7 +92,7 @@ func TestICaRLGolden(t *testing.T) {
 	}
 	label := func(sample int) int {
 		classes := c.Tasks[sample/(c.Steps*c.Batch)]
-		return int(classes[Hash(2000, sample)%uint64(len(classes))])
+		return int(classes[goldentest.Hash(2000, sample)%uint64(len(classes))])
 	}
 	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % 6 }, 3, 32, 32).X
 	var losses []float64
@@ -129,8 +131,8 @@ func TestICaRLGolden(t *testing.T) {
 		CheckPredictions(t, "after a task", labels, g.Predictions[task])
 	}
 	g.Loss.Check(t, "loss", losses)
-	g.Params.Check(t, "parameters", Every(c.Stride, net.Params()))
-	g.Running.Check(t, "running statistics", Every(c.Stride, net.Running()))
+	g.Params.Check(t, "parameters", goldentest.Every(c.Stride, net.Params()))
+	g.Running.Check(t, "running statistics", goldentest.Every(c.Stride, net.Running()))
 	checkMemory(t, l.Memory, g.Memory, len(losses)*c.Batch, label, 3, 32, 32)
 }
 
@@ -169,7 +171,7 @@ func checkMemory(t *testing.T, m *memory.Store, want []int, end int, label func(
 // gradients, by the survey's settings and by the original's: losses, parameters, predictions.
 func TestGDumbGolden(t *testing.T) {
 	type training struct {
-		Loss, Params GoldenValues
+		Loss, Params goldentest.Values
 		Predictions  []int
 	}
 	var g struct {
@@ -182,10 +184,10 @@ func TestGDumbGolden(t *testing.T) {
 		Memory           [][]int
 		Survey, Original training
 	}
-	ReadGolden(t, "gdumb.json", &g)
+	goldentest.Read(t, "testdata/gdumb.json", &g)
 	c := g.Case
 	channels, h, w := c.Shape[0], c.Shape[1], c.Shape[2]
-	label := func(sample int) int { return int(Hash(2000, sample) % uint64(1+sample/12)) }
+	label := func(sample int) int { return int(goldentest.Hash(2000, sample) % uint64(1+sample/12)) }
 	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % c.Classes }, channels, h, w).X
 	for name, want := range map[string]training{"survey": g.Survey, "original": g.Original} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +219,7 @@ func TestGDumbGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			want.Loss.Check(t, "loss", losses)
-			want.Params.Check(t, "parameters", Every(c.Stride, net.Params()))
+			want.Params.Check(t, "parameters", goldentest.Every(c.Stride, net.Params()))
 			labels := make([]ocl.Label, c.Test)
 			if err := l.Predict(labels, test); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/internal/goldentest"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
 	"ocl/learn/memory"
@@ -24,20 +25,20 @@ type trajectory struct {
 	Seed                                                       uint64
 	LR                                                         float64 `json:"lr"`
 	WeightDecay                                                float64 `json:"weight_decay"`
-	Scores                                                     learner.GoldenValues
+	Scores                                                     goldentest.Values
 	Steps                                                      []struct {
 		Loss, Tol     float64
 		Slots, Memory []int
 	}
 	States []struct {
 		Step int
-		learner.GoldenValues
+		goldentest.Values
 	}
 }
 
 // start is number i of parameter tensor p, the t-th, in PyTorch's order.
 func start(p nn.Param, t, i int) float32 {
-	v := 2*learner.U01(t, i) - 1
+	v := 2*goldentest.Uniform(t, i) - 1
 	switch {
 	case p.In > 0:
 		v /= math.Sqrt(float64(p.In * p.Taps))
@@ -82,13 +83,14 @@ func (g *trajectory) batch(step int) ocl.Batch {
 	n, size := g.Size/8, 3*g.Size*g.Size
 	pixels, labels := make([]byte, g.Batch*size), make([]ocl.Label, g.Batch)
 	for i := range labels {
-		y := int(learner.Hash(2000+step, i) % uint64(g.Classes))
+		y := int(goldentest.Hash(2000+step, i) % uint64(g.Classes))
 		labels[i] = ocl.Label(y)
 		for k := range size {
 			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
 			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
-			v := 0.5*learner.U01(5000, square(y)) + 0.25*learner.U01(3000+step, square(i)) + 0.25*learner.U01(1000+step,
-				i*size+k)
+			v := 0.5*goldentest.Uniform(5000, square(y)) + 0.25*goldentest.Uniform(3000+step, square(i)) +
+				0.25*goldentest.Uniform(1000+step,
+					i*size+k)
 			pixels[i*size+k] = byte(math.RoundToEven(255 * v))
 		}
 	}
@@ -132,7 +134,7 @@ func TestGoldenMIRAndGSS(t *testing.T) {
 		for _, workers := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(t *testing.T) {
 				var g trajectory
-				learner.ReadGolden(t, name+".json", &g)
+				goldentest.Read(t, "testdata/"+name+".json", &g)
 				r := g.learner(t, workers)
 				change(r)
 				if r.Retrieve == nil {

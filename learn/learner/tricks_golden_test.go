@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/internal/goldentest"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
 	"ocl/learn/method"
@@ -52,7 +53,7 @@ func replayOf(t *testing.T, l ocl.Learner) *learner.Replay {
 func TestGoldenTricks(t *testing.T) {
 	var g trajectories
 	var f trickCases
-	learner.ReadGolden(t, "tricks.json", &g, &f)
+	goldentest.Read(t, "testdata/tricks.json", &g, &f)
 	if len(f.Cases) != 3*8+3 {
 		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks, and A-GEM with another reference in 3",
 			len(f.Cases))

@@ -1,47 +1,24 @@
 package arch
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"ocl/internal/goldentest"
 )
 
 // TestLatentGolden holds draws of codes, their divergence and the gradients of both to PyTorch
 // (nn/internal/wired/testdata/layers.py).
 func TestLatentGolden(t *testing.T) {
-	text, err := os.ReadFile("../internal/wired/testdata/layers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		Layer      string
-		Size       int
-		Quantities []struct {
-			Name   string
-			Stride int
-			Values []float64
-			Tol    float64
-		}
-	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	var cases []goldentest.Layer
+	goldentest.Read(t, "../internal/wired/testdata/layers.json", &cases)
 	found := 0
 	for _, c := range cases {
 		if c.Layer != "latent" {
 			continue
 		}
 		found++
-		got := latent(c.Size)
-		for _, q := range c.Quantities {
-			for i, want := range q.Values {
-				if g := float64(got[q.Name][i*q.Stride]); !(math.Abs(g-want) <= q.Tol) {
-					t.Errorf("size %d: %s[%d]: %v, want %v ± %v", c.Size, q.Name, i*q.Stride, g, want, q.Tol)
-					break
-				}
-			}
-		}
+		c.Check(t, latent(c.Size))
 	}
 	if found != 3 {
 		t.Errorf("%d cases, want 3", found)
@@ -50,9 +27,9 @@ func TestLatentGolden(t *testing.T) {
 
 // latent computes the case of codes of z values for 3 images.
 func latent(z int) map[string][]float32 {
-	got, eps := map[string][]float32{}, signed(102, 3*z, 2)
+	got, eps := map[string][]float32{}, goldentest.Signed(102, 3*z, 2)
 	objective := func(i int) float32 { return float32(math.Sin(1.3*float64(i) + 0.2)) }
-	for img, code := 0, signed(100, 3*2*z, 1); img < 3; img++ {
+	for img, code := 0, goldentest.Signed(100, 3*2*z, 1); img < 3; img++ {
 		mean, lv, e := code[img*2*z:][:z], code[img*2*z+z:][:z], eps[img*z:][:z]
 		for i := range lv {
 			lv[i] *= 4
@@ -72,16 +49,4 @@ func latent(z int) map[string][]float32 {
 		got["input_grad0"] = append(got["input_grad0"], d...)
 	}
 	return got
-}
-
-// signed is numbers of stream k in [−1,1), times scale, as layers.py draws them.
-func signed(key, n int, scale float64) []float32 {
-	v := make([]float32, n)
-	for i := range v {
-		z := (uint64(key)<<32 | uint64(i)) + 0x9e3779b97f4a7c15
-		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-		z = (z ^ z>>27) * 0x94d049bb133111eb
-		v[i] = float32((2*float64((z^z>>31)>>40)/(1<<24) - 1) * scale)
-	}
-	return v
 }

@@ -1,49 +1,21 @@
 package wired_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
+	"ocl/internal/goldentest"
 	"ocl/nn"
 	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
 
-// layerGolden is a case of testdata/layers.json, which layers.py made with PyTorch.
-type layerGolden struct {
-	Layer      string
-	Size       int
-	Quantities []struct {
-		Name         string
-		Size, Stride int
-		Values       []float64
-		Tol, Sum     float64
-	}
-}
-
-// signed is numbers of stream k in [−1,1), times scale.
-func signed(key, n int, scale float64) []float32 {
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = float32((2*uniform(key, i) - 1) * scale)
-	}
-	return v
-}
-
 // TestGolden holds the layers of a Wiring, with their gradients, to PyTorch.
 func TestGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/layers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []layerGolden
-	if err := json.Unmarshal(b, &list); err != nil {
-		t.Fatal(err)
-	}
+	var list []goldentest.Layer
+	goldentest.Read(t, "testdata/layers.json", &list)
 	if len(list) != 18 {
 		t.Fatalf("%d cases, want 6 layers at 3 sizes", len(list))
 	}
@@ -54,26 +26,7 @@ func TestGolden(t *testing.T) {
 				t.Skip("tested in package arch")
 			}
 			layerGoldenOf(t, got, c.Layer, c.Size)
-			for _, q := range c.Quantities {
-				v := got[q.Name]
-				if len(v) != q.Size {
-					t.Errorf("%s: %d values, want %d", q.Name, len(v), q.Size)
-					continue
-				}
-				sum := 0.0
-				for _, x := range v {
-					sum += float64(x)
-				}
-				if tol := math.Sqrt(float64(q.Size)) * q.Tol; !(math.Abs(sum-q.Sum) <= tol) {
-					t.Errorf("%s: the sum is %v, want %v ± %v", q.Name, sum, q.Sum, tol)
-				}
-				for i, want := range q.Values {
-					if g := float64(v[i*q.Stride]); !(math.Abs(g-want) <= q.Tol) {
-						t.Errorf("%s[%d]: %v, want %v ± %v", q.Name, i*q.Stride, g, want, q.Tol)
-						break
-					}
-				}
-			}
+			c.Check(t, got)
 		})
 	}
 }
@@ -108,7 +61,7 @@ func layerGoldenOf(t *testing.T, got map[string][]float32, layer string, size in
 	net, w, s, in, out := c.build(t, nn.Engine{}, images, 2, false)
 	fillGolden(net, fan)
 	x := tensor.New(images, c.c, c.h, c.w)
-	copy(x.Data, signed(100, x.Len(), 1))
+	copy(x.Data, goldentest.Signed(100, x.Len(), 1))
 	in.Load(x)
 	w.Forward(images)
 	y := values(out, images)
@@ -136,7 +89,7 @@ func fillGolden(net *nn.Network, fan float64) {
 		if f == 0 {
 			f = float64(p.In * p.Taps)
 		}
-		p.FromTorch(net.Params()[p.Offset:][:p.Len()], signed(i, p.Len(), 1/math.Sqrt(f)))
+		p.FromTorch(net.Params()[p.Offset:][:p.Len()], goldentest.Signed(i, p.Len(), 1/math.Sqrt(f)))
 	}
 	net.Changed()
 }
@@ -164,8 +117,8 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 	s := w.Section(net, true)
 	k := s.PixelErrors(weights, in)
 	x, targets := tensor.New(3, 8, size/2, size/2), tensor.New(2, 3, size, size)
-	copy(x.Data, signed(100, x.Len(), 1))
-	for i, v := range signed(102, targets.Len(), 1) {
+	copy(x.Data, goldentest.Signed(100, x.Len(), 1))
+	for i, v := range goldentest.Signed(102, targets.Len(), 1) {
 		targets.Data[i] = (v + 1) / 2
 	}
 	in.Load(x)
@@ -189,17 +142,4 @@ func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
 	}
 	got["input_grad0"] = dx.Data
 	gradsGolden(got, net)
-}
-
-// splitmix is the output of splitmix64 for a state.
-func splitmix(z uint64) uint64 {
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// uniform is number i of a stream, in [0,1).
-func uniform(stream, i int) float64 {
-	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
 }
