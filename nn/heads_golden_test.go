@@ -1,9 +1,7 @@
 package nn_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"ocl/internal/goldentest"
@@ -32,14 +30,8 @@ type namedValues struct {
 
 // TestHeadsGolden holds cosine and projection heads to PyTorch through some steps of SGD.
 func TestHeadsGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/heads.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []headsGolden
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Read(t, "testdata/heads.json", &cases)
 	if len(cases) != 2 {
 		t.Fatalf("%d cases, want 2", len(cases))
 	}

@@ -1,14 +1,13 @@
 package loss_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"ocl"
+	"ocl/internal/goldentest"
 	"ocl/learn/loss"
 	"ocl/nn/tensor"
 )
@@ -24,10 +23,6 @@ var trickCriteria = map[string]loss.Criterion{
 // TestGoldenTricks compares losses and gradients with those of PyTorch in float64, testdata/tricks.py: batches of one
 // label, of one row, of all classes and of none, and tasks without old and without new classes.
 func TestGoldenTricks(t *testing.T) {
-	text, err := os.ReadFile("testdata/tricks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g struct {
 		Classes int
 		Cases   []struct {
@@ -38,9 +33,7 @@ func TestGoldenTricks(t *testing.T) {
 			Gradient         []float64
 		}
 	}
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Read(t, "testdata/tricks.json", &g)
 	if len(g.Cases) != 7*len(trickCriteria) {
 		t.Errorf("%d cases, want 7 batches for each of %d criteria", len(g.Cases), len(trickCriteria))
 	}

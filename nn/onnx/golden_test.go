@@ -2,7 +2,6 @@ package onnx_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"image"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"ocl/data"
+	"ocl/internal/goldentest"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/onnx"
@@ -126,14 +126,8 @@ func TestGolden(t *testing.T) {
 
 func runs(t *testing.T, name string) []run {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g struct{ Cases []run }
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Read(t, filepath.Join("testdata", name+".json"), &g)
 	if len(g.Cases) < 5 {
 		t.Fatalf("%s: %d cases", name, len(g.Cases))
 	}

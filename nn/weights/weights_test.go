@@ -2,7 +2,6 @@ package weights
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"os"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/internal/goldentest"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/safetensors"
@@ -64,14 +64,8 @@ type golden struct {
 // Networks with the weights of a file of PyTorch have PyTorch's logits and features. The file of the ResNet has numbers
 // of 16 bits, and counts of batches.
 func TestNetworksOfPyTorch(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g golden
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Read(t, "testdata/golden.json", &g)
 	if len(g.Cases) != 2 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}

@@ -1,18 +1,14 @@
 package shift
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"ocl/internal/goldentest"
 )
 
 // TestBlurIsThatOfScipyAndScikitImage compares with testdata/golden.py, for each image alone and across images.
 func TestBlurIsThatOfScipyAndScikitImage(t *testing.T) {
-	text, err := os.ReadFile("testdata/blur.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []struct {
 		Sigma      float64
 		Images     int
@@ -20,9 +16,7 @@ func TestBlurIsThatOfScipyAndScikitImage(t *testing.T) {
 		CrossImage bool `json:"cross_image"`
 		Values     []float32
 	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	goldentest.Read(t, "testdata/blur.json", &cases)
 	across := 0
 	for _, c := range cases {
 		if c.CrossImage {
