@@ -38,9 +38,9 @@ func TestADWIN(t *testing.T) {
 				found = append(found, i)
 			}
 			if (i+1)%500 == 0 {
-				if want := s.Windows[i/500]; a.n != int(want[0]) || math.Abs(a.sum/float64(a.n)-want[1]) > 1e-9 {
-					t.Errorf("seed %d: after %d numbers a window of %d with the mean %v; river has %v", s.Seed, i+1, a.n,
-						a.sum/float64(a.n), want)
+				if want := s.Windows[i/500]; a.N != int(want[0]) || math.Abs(a.Sum/float64(a.N)-want[1]) > 1e-9 {
+					t.Errorf("seed %d: after %d numbers a window of %d with the mean %v; river has %v", s.Seed, i+1, a.N,
+						a.Sum/float64(a.N), want)
 				}
 			}
 		}

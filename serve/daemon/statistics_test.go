@@ -97,8 +97,8 @@ func TestWindowGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, want := b.drift.add(x), a.drift.add(x); got != want || a.drift.n != b.drift.n {
-			t.Fatalf("number %d: %v and %d numbers, want %v and %d", i, got, b.drift.n, want, a.drift.n)
+		if got, want := b.kept.Window.add(x), a.kept.Window.add(x); got != want || a.kept.Window.N != b.kept.Window.N {
+			t.Fatalf("number %d: %v and %d numbers, want %v and %d", i, got, b.kept.Window.N, want, a.kept.Window.N)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestWindowGoesOn(t *testing.T) {
 func FuzzStatistics(f *testing.F) {
 	var m meter
 	for i := range 100 {
-		m.drift.add(float64(i % 2))
+		m.kept.Window.add(float64(i % 2))
 	}
 	text, err := m.measured()
 	if err != nil {
@@ -120,8 +120,8 @@ func FuzzStatistics(f *testing.F) {
 			return
 		}
 		for i := range 200 {
-			m.drift.add(float64(i % 2))
-			put(&m.right, &m.nextRight, true)
+			m.kept.Window.add(float64(i % 2))
+			put(&m.kept.Right, &m.kept.Next, true)
 		}
 	})
 }

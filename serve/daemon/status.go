@@ -113,18 +113,10 @@ type meter struct {
 	learned     ring
 	times       []float64 // of predictions, in ms; a ring
 	nextTime    int
-	right       []bool // of the last samples whose answer was served; a ring
-	nextRight   int
 	served      map[string]string // class that was answered, by the digest of the picture
 	order       []string          // of its digests; a ring
 	nextOrder   int
-	drift       adwin
-	drifts      Drift
-	history     []Point
-	every       int64 // samples between two points
-	held        *HeldOut
-	classes     map[string]*ClassInfo
-	heldAt      int64 // samples learned when that was measured
+	kept        statistics
 	watchers    []chan Notice
 	recent      []Notice // the last ones, for those who come later
 }
@@ -230,7 +222,7 @@ func (d *Daemon) count(s *learner) {
 			said, served = m.Said, true
 		}
 		if served && !m.Again { // a correction was judged before
-			put(&d.right, &d.nextRight, said == m.Label)
+			put(&d.kept.Right, &d.kept.Next, said == m.Label)
 			d.drifted(said == m.Label)
 			told++
 		}
@@ -242,26 +234,29 @@ func (d *Daemon) count(s *learner) {
 		}
 	}
 	stats := s.trainer.Stats()
-	if d.every = max(1, d.every); len(d.history) == 0 || stats.Images-d.history[len(d.history)-1].Learned >= d.every {
-		if d.history = append(d.history, d.point(s.last, stats)); len(d.history) > mostHistory { // every other one goes
-			for i := range mostHistory / 2 {
-				d.history[i] = d.history[2*i]
-			}
-			d.history, d.every = d.history[:mostHistory/2], max(2*d.every, 10)
+	k := &d.kept
+	k.Every = max(1, k.Every)
+	if n := len(k.History); n > 0 && stats.Images-k.History[n-1].Learned < k.Every {
+		return
+	}
+	if k.History = append(k.History, d.point(s.last, stats)); len(k.History) > mostHistory { // every other one goes
+		for i := range mostHistory / 2 {
+			k.History[i] = k.History[2*i]
 		}
+		k.History, k.Every = k.History[:mostHistory/2], max(2*k.Every, 10)
 	}
 }
 
 // point returns the present numbers as a point of the history. The caller holds gauge.
 func (d *Daemon) point(version int64, stats live.Stats) Point {
 	p := Point{Version: version, Learned: stats.Images, Loss: &stats.Loss}
-	if len(d.right) > 0 {
+	if len(d.kept.Right) > 0 {
 		v := d.share()
-		p.Accuracy, p.Answers = &v, len(d.right)
+		p.Accuracy, p.Answers = &v, len(d.kept.Right)
 	}
-	if d.held != nil {
-		a, f := d.held.Accuracy, d.held.Forgetting
-		p.HeldOut, p.Forgetting, p.Tested = &a, &f, d.held.Samples
+	if d.kept.HeldOut != nil {
+		a, f := d.kept.HeldOut.Accuracy, d.kept.HeldOut.Forgetting
+		p.HeldOut, p.Forgetting, p.Tested = &a, &f, d.kept.HeldOut.Samples
 	}
 	return p
 }
@@ -272,23 +267,23 @@ func (d *Daemon) drifted(right bool) {
 	if right {
 		wrong = 0
 	}
-	if d.drift.add(wrong) {
+	if d.kept.Window.add(wrong) {
 		now := time.Now()
-		d.drifts.Found++
-		d.drifts.Last = &now
+		d.kept.Drift.Found++
+		d.kept.Drift.Last = &now
 		d.send(Notice{"drift", now, "The share of wrong answers has changed.", 0})
 	}
-	d.drifts.Samples = d.drift.n
+	d.kept.Drift.Samples = d.kept.Window.N
 }
 
 func (d *Daemon) share() float64 {
 	n := 0
-	for _, right := range d.right {
+	for _, right := range d.kept.Right {
 		if right {
 			n++
 		}
 	}
-	return float64(n) / float64(len(d.right))
+	return float64(n) / float64(len(d.kept.Right))
 }
 
 // measureEvery is the number of samples that are learned between two tests on the held-out ones.
@@ -310,8 +305,8 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	}
 	d.state.mu.Unlock()
 	d.gauge.Lock()
-	due := len(pictures) > 0 && (d.held == nil || idle && d.held.Version != version ||
-		learned-d.heldAt >= max(measureEvery, 20*int64(len(pictures))))
+	due := len(pictures) > 0 && (d.kept.HeldOut == nil || idle && d.kept.HeldOut.Version != version ||
+		learned-d.kept.HeldAt >= max(measureEvery, 20*int64(len(pictures))))
 	d.gauge.Unlock()
 	if !due {
 		return
@@ -340,16 +335,16 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	}
 	d.gauge.Lock()
 	defer d.gauge.Unlock()
-	if d.classes == nil {
-		d.classes = map[string]*ClassInfo{}
+	if d.kept.Classes == nil {
+		d.kept.Classes = map[string]*ClassInfo{}
 	}
-	d.held, d.heldAt = &HeldOut{Version: version, Samples: len(pictures)}, learned
+	d.kept.HeldOut, d.kept.HeldAt = &HeldOut{Version: version, Samples: len(pictures)}, learned
 	sum := 0
 	for name, n := range all {
-		c := d.classes[name]
+		c := d.kept.Classes[name]
 		if c == nil {
 			c = new(ClassInfo)
-			d.classes[name] = c
+			d.kept.Classes[name] = c
 		}
 		now := float64(right[name]) / float64(n)
 		best := now
@@ -358,10 +353,10 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 		}
 		lost := best - now
 		c.Accuracy, c.Best, c.Forgetting = &now, &best, &lost
-		d.held.Forgetting += lost / float64(len(all))
+		d.kept.HeldOut.Forgetting += lost / float64(len(all))
 		sum += right[name]
 	}
-	d.held.Accuracy = float64(sum) / float64(len(pictures))
+	d.kept.HeldOut.Accuracy = float64(sum) / float64(len(pictures))
 }
 
 // Classes returns the facts about each class.
@@ -372,7 +367,7 @@ func (d *Daemon) Classes() (all []ClassInfo) {
 	defer d.gauge.Unlock()
 	for _, name := range d.trainer.Classes() {
 		c := ClassInfo{Name: name}
-		if known := d.classes[name]; known != nil {
+		if known := d.kept.Classes[name]; known != nil {
 			c = *known
 		}
 		c.Name, c.Learned, c.HeldOut = name, d.state.learned[name], d.state.held[name]
@@ -423,13 +418,13 @@ func (d *Daemon) Status() Status {
 		sorted := slices.Sorted(slices.Values(d.times))
 		s.Latency = &Latency{sorted[len(sorted)/2], sorted[len(sorted)*99/100]}
 	}
-	if len(d.right) > 0 {
-		s.Answers = &Answers{d.share(), len(d.right)}
+	if len(d.kept.Right) > 0 {
+		s.Answers = &Answers{d.share(), len(d.kept.Right)}
 	}
-	s.HeldOut, s.Drift = d.held, d.drifts
+	s.HeldOut, s.Drift = d.kept.HeldOut, d.kept.Drift
 	s.Memory = Memory{Stored: stats.Stored, Capacity: config.Memory, Bytes: inUse()}
-	if n := len(d.history); n > 0 { // what was measured after the last point belongs to it
-		s.History = append(append(s.History, d.history[:n-1]...), d.point(s.Version, stats))
+	if n := len(d.kept.History); n > 0 { // what was measured after the last point belongs to it
+		s.History = append(append(s.History, d.kept.History[:n-1]...), d.point(s.Version, stats))
 	}
 	return s
 }
