@@ -207,9 +207,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), says, address)
 		}
 		if f.open {
-			if err := openBrowser(address + "/"); err != nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "no browser was opened (%v). Open %s/ yourself\n", err, address)
-			}
+			openBrowser(cmd.ErrOrStderr(), address+"/")
 		}
 	}
 	takeTime(cmd.Context()) // to drain is what a signal asks for

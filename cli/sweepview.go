@@ -177,14 +177,9 @@ func (v *sweepView) servePage(ctx context.Context, address string, stderr io.Wri
 		return func() {}, nil
 	}
 	host, port, _ := net.SplitHostPort(address) // checkStatus has seen it
-	address = net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
-	on, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	on, err := listenForPage(ctx, stderr, cmp.Or(host, "127.0.0.1"), port)
 	if err != nil {
-		return nil, fmt.Errorf("sweep: --status: %s cannot be used: %w. Use another port", address, refused(err))
-	}
-	if ip := net.ParseIP(host); host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read the page of the study. Leave out the address if only this machine should\n",
-			host)
+		return nil, fmt.Errorf("sweep: --status: %w", err)
 	}
 	if !quiet {
 		fmt.Fprintf(stderr, "http://%s/ shows how far the study is\n", on.Addr())

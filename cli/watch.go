@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"runtime"
@@ -74,23 +75,16 @@ func (f *watchFlags) watch(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	on, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", net.JoinHostPort(f.address, strconv.Itoa(f.port)))
+	on, err := listenForPage(cmd.Context(), stderr, f.address, strconv.Itoa(f.port))
 	if err != nil {
-		return fmt.Errorf("watch: %s cannot be used: %w. Use another --port or --address",
-			net.JoinHostPort(f.address, strconv.Itoa(f.port)), refused(err))
+		return fmt.Errorf("watch: %w", err)
 	}
 	page := "http://" + on.Addr().String() + "/"
-	if ip != nil && !ip.IsLoopback() {
-		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out --address if only this machine should\n",
-			f.address)
-	}
 	if !f.quiet {
 		fmt.Fprintf(stderr, "%s shows %s. Ctrl-C ends it and writes the report\n", page, escape.Line(dir))
 	}
 	if f.open {
-		if err := openBrowser(page); err != nil {
-			fmt.Fprintf(stderr, "no browser was opened (%v). Open %s yourself\n", err, page)
-		}
+		openBrowser(stderr, page)
 	}
 	o := watching.Options{Report: report.Options{Known: known.Methods(), Tricks: known.Tricks(),
 		Catalogue: experiment.Schema()}, Idle: f.idle,
@@ -127,14 +121,30 @@ func (f *watchFlags) leave(cmd *cobra.Command, dir string, s *watching.State) er
 	return errors.Join(err, printed)
 }
 
-// openBrowser opens a page in the browser of the person.
-func openBrowser(page string) error {
+// listenForPage listens at an address, and warns where others than this machine can read the page.
+func listenForPage(ctx context.Context, stderr io.Writer, host, port string) (net.Listener, error) {
+	address := net.JoinHostPort(host, port)
+	on, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w. Use another port or address", address, refused(err))
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		fmt.Fprintf(stderr, "warning: everybody who reaches %s over the network can read this page. Leave out the address if only this machine should\n",
+			host)
+	}
+	return on, nil
+}
+
+// openBrowser opens a page in the browser of the person, or says that it could not.
+func openBrowser(stderr io.Writer, page string) {
 	words := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if words == nil {
 		words = []string{"xdg-open"}
 	}
-	return exec.Command(words[0], append(words[1:],
-		page)...).Start() //nolint:noctx // it goes on when this command has ended
+	//nolint:noctx // it goes on when this command has ended
+	if err := exec.Command(words[0], append(words[1:], page)...).Start(); err != nil {
+		fmt.Fprintf(stderr, "no browser was opened (%v). Open %s yourself\n", err, page)
+	}
 }
 
 // refused is the system's error about an address, without the address.
