@@ -75,7 +75,7 @@ func (p *runsView) shown() (lines []string) {
 
 // job are the observers of one run.
 func (p *runsView) job(job experiment.Job) experiment.Events {
-	return p.of(&shownRun{Run: progress.Run{Name: fmt.Sprintf("%s s%d", job.Name(), job.Seed)}, method: job.Name()},
+	return p.of(&shownRun{Run: progress.Run{Name: job.String()}, method: job.Name()},
 		job.Total)
 }
 

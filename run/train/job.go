@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"strings"
 
 	"ocl"
@@ -25,6 +26,9 @@ type Job struct {
 
 // Name is the method with its tricks, such as "er+lb+ncm".
 func (j Job) Name() string { return strings.Join(append([]string{j.Method}, j.Tricks...), "+") }
+
+// String names the run for people: "er s3".
+func (j Job) String() string { return fmt.Sprintf("%s s%d", j.Name(), j.Seed) }
 
 // Events are the observers of a run; nil fields do nothing, and no observer can change the run. The goroutine of the
 // run calls them in order and waits for them. Simultaneous runs call theirs at the same time, so observers must lock

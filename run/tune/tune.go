@@ -245,7 +245,7 @@ func (t *Tuner) settle(u *unit) error {
 	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel,
 		job.Config.Engine.Convolution
 	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
-	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)
+	u.name = job.String()
 	u.folder = folderOf(job, r.Key)
 	return nil
 }

@@ -140,7 +140,7 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 			return nil, err
 		}
 		j := jobs[0]
-		name := fmt.Sprintf("%s s%d", j.Before.Name(), j.Before.Seed)
+		name := j.Before.String()
 		record := records[i%len(records)] // seed by seed; of tunings by one seed there are as many as runs of a seed
 		if record.Chosen == nil {
 			d.diverged = append(d.diverged, name)
