@@ -284,8 +284,8 @@ func TestOtherModule(t *testing.T) {
 		"dots":     {"__complete", "run", "--data", "d"},
 		"\ntiny\n": {"__complete", "run", "--network", ""},
 		"resnet18 (reduced), mlp, linear (no hidden layer) or tiny (one block)": {"run", "--help"},
-		`"tiny"`: {"config", "schema"}, "| resnet18, tiny, not cndpm, not ncm, not ranpac, not slda |": {"config", "keys",
-			"--markdown"},
+		`"tiny"`: {"config", "schema"}, `"resnet18, tiny, not cndpm, not ncm, not ranpac, not slda"`: {"config", "keys",
+			"--json", "read_by"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {
 			t.Errorf("%q lacks %s", args, want)
