@@ -290,3 +290,20 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// Ints reads the values of a tensor of the type I64.
+func (f *Reader) Ints(t Info) ([]int64, error) {
+	if t.Type != typeInt {
+		return nil, fmt.Errorf("safetensors: %s has the type %s, not %s. Convert it with .long() before it is saved",
+			quoted(t.Name), t.Type, typeInt)
+	}
+	raw, err := f.bytes(t)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, len(raw)/8)
+	for i := range out {
+		out[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	return out, nil
+}

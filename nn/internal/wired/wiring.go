@@ -73,9 +73,6 @@ type Map struct {
 	place   place
 }
 
-// Shape is the channels, height and width of a map.
-func (m *Map) Shape() (c, h, w int) { return m.g.C, m.g.H, m.g.W }
-
 // own is the number of channels that have a gradient.
 func (m *Map) own() int { return m.g.C - m.skip }
 
@@ -88,17 +85,6 @@ func (m *Map) Gradient(img int) []float32 { return m.d[img*m.dg.PixelStride:][:m
 
 // at is where an image begins.
 func (m *Map) at(img int) int { return m.g.PixelAt(img, 0, 0) }
-
-// Read copies the values for an image to dst [C,H,W].
-func (m *Map) Read(dst []float32, img int) { read(dst, m.x, m.g, img) }
-
-func read(dst, src []float32, g conv.Layout, img int) {
-	for p := range g.Pixels() {
-		for c, v := range src[g.PixelAt(img, p/g.W, p%g.W):][:g.C] {
-			dst[c*g.Pixels()+p] = v
-		}
-	}
-}
 
 func write(dst, src []float32, g conv.Layout, img int) {
 	for p := range g.Pixels() {
