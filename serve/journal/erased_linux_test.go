@@ -245,7 +245,13 @@ func TestSearch(t *testing.T) {
 // TestMovedRows: where trims let SQLite move rows between its pages, no bytes of them stay where no erasure finds them.
 // secure_delete does not see to that: with it alone, 473 of 20,052 such histories left bytes behind.
 func TestMovedRows(t *testing.T) {
-	for seed := range uint64(400) {
+	seeds := []uint64{25, 74, 231, 239} // of the first 400, those that do
+	if os.Getenv("OCL_LONG") != "" {
+		for seed := range uint64(400) {
+			seeds = append(seeds, seed)
+		}
+	}
+	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		dir := filepath.Join(t.TempDir(), "folder")
 		j := opened(t, dir, Options{})
