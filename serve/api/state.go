@@ -49,7 +49,8 @@ func (s *server) weights(to http.ResponseWriter, r *http.Request) (int, any, err
 	}
 	if !s.models.take(r.Context(), who(r), 1) {
 		return 0, nil, problem(http.StatusServiceUnavailable,
-			"The model is sent to as many as there is memory for. Send this again after the time of Retry-After.").later(shareWait)
+			"The model is sent to as many as there is memory for. Send this again after the time of Retry-After.").
+			later(shareWait)
 	}
 	defer s.models.back(who(r), 1)
 	var model bytes.Buffer // half a model must not look like a whole one
