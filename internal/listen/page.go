@@ -20,11 +20,15 @@ func Harden(h http.Header) {
 }
 
 // SendPage answers with a page of HTML that holds its own scripts and styles. These work, and nothing else. The page
-// asks nobody but this server.
-func SendPage(to http.ResponseWriter, page []byte) {
-	to.Header().Set("Content-Security-Policy",
-		"default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src "+digests(page, `<script type="module">`, "</script>")+"; style-src "+digests(page, "<style>", "</style>")+
-			"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+// asks nobody but this server. restyles says that its script changes the styles.
+func SendPage(to http.ResponseWriter, page []byte, restyles bool) {
+	styles := "'unsafe-inline'"
+	if !restyles {
+		styles = digests(page, "<style>", "</style>")
+	}
+	to.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; img-src 'self' data:; "+
+		"script-src "+digests(page, `<script type="module">`, "</script>")+"; style-src "+styles+
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	Send(to, "text/html; charset=utf-8", page)
 }
 

@@ -38,6 +38,6 @@ var made = sync.OnceValue(func() []byte {
 func Handler() http.Handler {
 	return http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		listen.Harden(to.Header())
-		listen.SendPage(to, made())
+		listen.SendPage(to, made(), false)
 	})
 }

@@ -149,7 +149,7 @@ func cellOf(j study.Entry) string {
 func ServeBoard(on net.Listener, host string, board, status func() []byte) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
-		listen.SendPage(to, board())
+		listen.SendPage(to, board(), false)
 	})
 	mux.HandleFunc("GET /status.json", func(to http.ResponseWriter, _ *http.Request) {
 		listen.Send(to, "application/json", status())

@@ -163,7 +163,7 @@ func waiting() []byte {
 func (w *Watcher) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
-		listen.SendPage(to, w.Page())
+		listen.SendPage(to, w.Page(), true)
 	})
 	mux.HandleFunc("GET /state", func(to http.ResponseWriter, _ *http.Request) {
 		n, _ := w.tell()
