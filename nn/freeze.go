@@ -62,8 +62,8 @@ func (b *Builder) staged() {
 // the frozen stages too.
 //
 // It is an error, which changes nothing, where the network has fewer stages, and for a latent network where no stage is
-// frozen or the activations have the shape of an image. Call it before the network's first pass: a workspace goes on
-// with the passes that it has made.
+// frozen or the activations have the shape of an image. A workspace that was used before panics with the network, so call it
+// before the first pass.
 func (n *Network) Freeze(stages int, latent bool) error {
 	if stages < 0 {
 		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)

@@ -256,3 +256,33 @@ func TestFrozenStagesAreThoseOfPrediction(t *testing.T) {
 		}
 	}
 }
+
+// TestFreezeEndsWorkspaces: a workspace that was used before a Freeze has passes of another shape, and refuses the
+// network. One that was not used serves it.
+func TestFreezeEndsWorkspaces(t *testing.T) {
+	for _, latent := range []bool{false, true} {
+		net := averaged(t, 32, 32, 2)
+		x, d := randomImages(net, 2), tensor.New(2, 5)
+		fresh, used, between := net.NewWorkspace(1), net.NewWorkspace(1), net.NewWorkspace(1)
+		reader := net.Readers(1, 1)[0]
+		for _, ws := range []*nn.Workspace{fresh, used, between, reader} {
+			defer ws.Close()
+		}
+		beside := used.Beside()
+		net.Predict(beside, x)
+		net.Predict(used, x)
+		net.Backward(used, net.Forward(used, x, nn.Train))
+		net.Forward(between, x, nn.Eval)
+		if err := net.Freeze(1, latent); err != nil {
+			t.Fatal(err)
+		}
+		mustPanic(t, "Backward of a Forward before Freeze", func() { net.Backward(between, d) }, "1 frozen stage", "workspace")
+		for what, ws := range map[string]*nn.Workspace{"used": used, "beside": beside, "reader": reader} {
+			mustPanic(t, what+": Predict", func() { net.Predict(ws, x) }, "1 frozen stage", "workspace")
+			if !latent {
+				mustPanic(t, what+": Forward", func() { net.Forward(ws, x, nn.Train) }, "workspace")
+			}
+		}
+		net.Predict(fresh, x)
+	}
+}

@@ -55,7 +55,7 @@ func (n *Network) Clone() *Network {
 // shape. Where src is that but for further outputs, n takes its first outputs, and all of n's are active: so a network
 // is cut to the outputs that are in use. It panics where src is of another shape.
 func (n *Network) CopyFrom(src *Network) {
-	own, others := n.differsInShape(src)
+	own, others := differInParts(n.shape, src.shape)
 	if own != "" && !n.isCutOf(src) {
 		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape, or one with more outputs",
 			own, others))
@@ -112,7 +112,8 @@ type Workspace struct {
 	work   *work
 	packs  *packs
 	below  below    // of a latent network
-	made   *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
+	made   *Network // that made it; nil: the first one that comes
+	shape  shape    // that made had at the first use, which all that follows is for; zero before
 	beside bool     // another workspace has the workers
 	training
 	predicting
@@ -284,16 +285,19 @@ func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tenso
 }
 
 // belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or
-// whose weights are packed otherwise.
+// whose weights are packed otherwise: another one, or the same one before a Freeze.
 func (ws *Workspace) belong(n *Network) {
 	if ws.team.Closed() {
 		panic("nn: the workspace was closed. Make another one with NewWorkspace")
 	}
 	ws.team.CheckIdle()
-	if ws.made == nil {
-		ws.made, ws.set = n, n.set
+	if ws.shape.set == nil {
+		if ws.made == nil {
+			ws.made = n
+		}
+		ws.shape, ws.set = ws.made.shapeNow(), ws.made.set
 	}
-	if own, others := ws.made.differs(n); own != "" {
+	if own, others := ws.shape.differs(n.shapeNow()); own != "" {
 		panic(fmt.Sprintf("nn: the workspace was made for a network with %s, got one with %s. Use a workspace of its own for each",
 			own, others))
 	}
@@ -393,8 +397,8 @@ func (ws *Workspace) BackwardPerSample(dlogits *tensor.Tensor, dst []float32) {
 
 func (ws *Workspace) backward(d *tensor.Tensor, dst, samples []float32) {
 	p := ws.lastForward()
+	ws.belong(p.net)
 	if p.spent {
-		ws.belong(p.net) // it may be closed
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}
 	d.CheckShape("gradient of the logits", p.images, p.net.outputs())

@@ -121,6 +121,7 @@ func (n *Network) Readers(count, size int) []*Workspace {
 	for i := range all {
 		ws := n.NewWorkspace(size)
 		ws.packs, ws.reader = shared, true
+		ws.belong(n)
 		ws.makeEval(n)
 		if frozen != nil {
 			ws.below.net, ws.below.ws, ws.below.version = frozen, below[i], n.version

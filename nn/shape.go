@@ -1,23 +1,38 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
 
-// differs says in what two networks differ that the buffers of a workspace depend on: kernel set, algorithm of
-// convolutions, size of the images, and layers. It returns what each has, or nothing.
-func (n *Network) differs(other *Network) (own, others string) {
-	if n.set != other.set {
-		return "kernel set " + n.set.Name, "kernel set " + other.set.Name
-	}
-	if n.info.Engine.Convolution != other.info.Engine.Convolution {
-		return "convolutions " + n.info.Engine.Convolution, "convolutions " + other.info.Engine.Convolution
-	}
-	return n.differsInShape(other)
+	"ocl/internal/count"
+	"ocl/internal/kernel"
+)
+
+// shape is what the buffers of a workspace depend on. It does not change; Freeze gives its network another one.
+type shape struct {
+	set         *kernel.Set
+	convolution string
+	parts       []string // see shapeOf
 }
 
-// differsInShape is differs for the images and the layers alone.
-func (n *Network) differsInShape(other *Network) (own, others string) {
-	for i := range max(len(n.shape), len(other.shape)) {
-		if own, others := at(n.shape, i), at(other.shape, i); own != others {
+// shapeNow is the shape that the network has until the next Freeze.
+func (n *Network) shapeNow() shape { return shape{n.set, n.info.Engine.Convolution, n.shape} }
+
+// differs says in what two shapes differ: kernel set, algorithm of convolutions, size of the images, layers, or what is
+// frozen. It returns what each has, or nothing.
+func (s shape) differs(other shape) (own, others string) {
+	if s.set != other.set {
+		return "kernel set " + s.set.Name, "kernel set " + other.set.Name
+	}
+	if s.convolution != other.convolution {
+		return "convolutions " + s.convolution, "convolutions " + other.convolution
+	}
+	return differInParts(s.parts, other.parts)
+}
+
+// differInParts is differs for the images, the layers and what is frozen alone.
+func differInParts(s, other []string) (own, others string) {
+	for i := range max(len(s), len(other)) {
+		if own, others := at(s, i), at(other, i); own != others {
 			return own, others
 		}
 	}
@@ -28,7 +43,7 @@ func at(shape []string, i int) string {
 	if i < len(shape) {
 		return shape[i]
 	}
-	return "no further layer"
+	return "nothing further"
 }
 
 // shapeOf says in words what the network's activations depend on: the images, then layer after layer.
@@ -38,7 +53,7 @@ func shapeOf(n *Network) []string {
 		shape = append(shape, fmt.Sprintf("layer %d: %v", i+1, l))
 	}
 	if f := n.frozen.stages; f > 0 {
-		shape = append(shape, fmt.Sprintf("%d frozen stages", f))
+		shape = append(shape, count.Of(f, "frozen stage"))
 	}
 	if n.latent != nil {
 		shape = append(shape, "their activations in place of images")
