@@ -16,7 +16,8 @@ type Info struct {
 	Title    string
 	Summary  string   // one line
 	Classes  int      // 0: as in the file
-	Shape    string   // such as "3×32×32"; whether images may be grey, and are padded, follows from it
+	Shape    string   // in words for people, such as "3×32×32"
+	Colour   bool     // all images have three channels; else only the files say whether they are grey
 	Size     int      // side in pixels by default; 0: as in the file
 	Train    int      // training images by default; 0: as in the file
 	Test     int      // test images by default; 0: as in the file
@@ -30,6 +31,8 @@ type Info struct {
 
 	// MinSize and MaxSize bound the side in pixels that a [Spec] may ask for, both 0 where the images have their own.
 	MinSize, MaxSize int
+	// Pads says that a side above Size is made by zeros around the images; else these are scaled.
+	Pads bool
 	// MaxPerClass is the largest number of images per class that may be drawn for each half; 0 means no bound.
 	MaxPerClass int
 

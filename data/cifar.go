@@ -29,7 +29,7 @@ const (
 var cifar10Info = Info{
 	Name: "cifar10", Title: "CIFAR-10",
 	Summary: "Colour photographs of 10 classes of vehicles and animals.",
-	Classes: 10, Shape: "3×32×32", Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
+	Classes: 10, Shape: "3×32×32", Colour: true, Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin (30,730,000 bytes each)\n" +
 		"a folder with data_batch_1 to data_batch_5 and test_batch, the Python version of the same files\n" +
@@ -46,7 +46,7 @@ var cifar10Info = Info{
 var cifar100Info = Info{
 	Name: "cifar100", Title: "CIFAR-100",
 	Summary: "Colour photographs of 100 classes of things, animals and plants; the main data set of the survey.",
-	Classes: 100, Shape: "3×32×32", Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
+	Classes: 100, Shape: "3×32×32", Colour: true, Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with train.bin (153,700,000 bytes) and test.bin (30,740,000 bytes)\n" +
 		"a folder with train and test, the Python version of the same files\n" +

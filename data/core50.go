@@ -20,7 +20,7 @@ var core50Info = Info{
 	Name: "core50", Title: "CORe50",
 	Summary: "Films of 50 things held in a hand, in 11 sessions with other backgrounds and light; the survey's CORe50-NC " +
 		"(--stream classes) and CORe50-NI (--stream domains).",
-	Classes: 50, Shape: "3×128×128", Size: core50Side, MinSize: 8, MaxSize: 512,
+	Classes: 50, Shape: "3×128×128", Colour: true, Size: core50Side, MinSize: 8, MaxSize: 512,
 	Train: core50.Total - core50.Tests, Test: core50.Tests, NeedsDir: true, Ordered: true,
 	Layout: "--data-dir is the folder core50_128x128, or a folder that contains it, perhaps in a folder core50. It has " +
 		"the frames as s1/o1/C_01_01_000.png: session, object, and both again with the frame.\n" +

@@ -26,7 +26,7 @@ import (
 var csvInfo = Info{
 	Name: "csv", Title: "your own image files, listed in a CSV file",
 	Summary: "Your own image files in any folders, with labels, halves and tasks of your choice from a CSV file.",
-	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
+	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Colour: true, Size: ownSize, NeedsDir: true,
 	Endings: []string{".csv"},
 	Layout: "--data-dir is the .csv file, whose first line names its columns, in any order:\n" +
 		"path or filename: an image file (JPEG, PNG, GIF, WebP, BMP, TIFF), relative to the folder of the .csv file\n" +

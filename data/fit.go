@@ -10,8 +10,8 @@ import (
 // if stretch is set; otherwise they are scaled until they are nowhere too small, and the middle is cut out. If inner is
 // not 0, they are made inner×inner pixels, and zeros are put around them.
 func (i Info) Fit(h, w int) (stretch bool, inner int) {
-	if i.Shape == idxShape && h == w && h > idxSide { // these sets pad
-		inner = idxSide
+	if i.Pads && h == w && h > i.Size {
+		inner = i.Size
 	}
 	return i.fit == picture.Stretch, inner
 }

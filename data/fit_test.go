@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,34 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s at %d pixels: stretch %v, inner side %d; want %v, %d", c.name, c.side, stretch, inner, c.stretch,
 				c.inner)
 		}
+	}
+}
+
+// TestShapeIsText: the words of Info.Shape are for people alone. They agree with the fields, and other words change
+// nothing.
+func TestShapeIsText(t *testing.T) {
+	for _, info := range Catalogue() {
+		if colour := strings.HasPrefix(info.Shape, "3"); colour != info.Colour {
+			t.Errorf("%s: %q, but Colour is %v", info.Name, info.Shape, info.Colour)
+		}
+		other := info
+		other.Shape = "in other words"
+		side := max(info.MaxSize, 64)
+		stretch, inner := info.Fit(side, side)
+		if s, i := other.Fit(side, side); s != stretch || i != inner {
+			t.Errorf("%s: stretch %v, inner side %d; in other words %v, %d", info.Name, stretch, inner, s, i)
+		}
+	}
+}
+
+// TestRegisteredPads: images are prepared as those of a registered set that pads, whatever its side and its words.
+func TestRegisteredPads(t *testing.T) {
+	Restore(t)
+	Register(Info{Name: "padded", Shape: "grey, 10×10 or more", Size: 10, MinSize: 10, MaxSize: 20, Pads: true,
+		Open: func(context.Context, Spec) (*Set, error) { return nil, nil }})
+	p, err := NewPreparation(Spec{Name: "padded", Size: 20, Channels: 3}, 3, 20, 20)
+	if err != nil || p.side != 10 || !p.grey {
+		t.Errorf("side %d before zeros are put around, grey %v, %v; want 10 and grey", p.side, p.grey, err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 var folderInfo = Info{
 	Name: "folder", Title: "your own image files, a folder for each class",
 	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP, BMP or TIFF files of any size, in one folder for each class.",
-	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
+	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Colour: true, Size: ownSize, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with a folder for each class; a fifth of each class, drawn by data.seed, is for testing\n" +
 		"a folder with the folders train and test (or eval, val, dev; also training_set and the like), each with a folder for each class\n" +

@@ -17,7 +17,7 @@ import (
 var miniImageNetInfo = Info{
 	Name: miniFolder, Title: "Mini-ImageNet",
 	Summary: "Photographs of 100 classes of ImageNet, 600 of each, at 84×84 pixels. The data seed draws 100 of each class for testing.",
-	Classes: 100, Shape: "3×84×84", Size: miniSide, Train: 50000, Test: 10000, NeedsDir: true,
+	Classes: 100, Shape: "3×84×84", Colour: true, Size: miniSide, Train: 50000, Test: 10000, NeedsDir: true,
 	Layout: "--data-dir is a folder, or a folder that contains it as mini-imagenet, with one of:\n" +
 		"train.csv, val.csv and test.csv (lines filename,label) and the folder images that holds their files\n" +
 		"mini-imagenet-cache-train.pkl, mini-imagenet-cache-val.pkl and mini-imagenet-cache-test.pkl\n" +

@@ -28,7 +28,7 @@ const (
 var mnistInfo = Info{
 	Name: "mnist", Title: "MNIST, handwritten digits",
 	Summary: "Grey images of the ten digits in the handwriting of many people; the quickest set of real images.",
-	Classes: 10, Shape: idxShape, Size: idxSide, Train: 60000, Test: 10000, NeedsDir: true,
+	Classes: 10, Shape: idxShape, Size: idxSide, Pads: true, Train: 60000, Test: 10000, NeedsDir: true,
 	Endings: []string{"mnist"},
 	Layout:  fmt.Sprintf(idxLayout, "mnist", "mnist"),
 	Source:  "http://yann.lecun.com/exdb/mnist, which refuses downloads; the same files are at https://ossci-datasets.s3.amazonaws.com/mnist (12 MB)",
@@ -46,7 +46,7 @@ var mnistInfo = Info{
 var fashionMNISTInfo = Info{
 	Name: "fashion-mnist", Title: "Fashion-MNIST, pieces of clothing",
 	Summary: "Grey images of ten kinds of clothes, shoes and bags, in the form of MNIST but harder.",
-	Classes: 10, Shape: idxShape, Size: idxSide, Train: 60000, Test: 10000, NeedsDir: true,
+	Classes: 10, Shape: idxShape, Size: idxSide, Pads: true, Train: 60000, Test: 10000, NeedsDir: true,
 	Endings: []string{"fashion-mnist", "fashionmnist"},
 	Layout:  fmt.Sprintf(idxLayout, "fashion-mnist", "fashion-mnist"),
 	Source:  "https://github.com/zalandoresearch/fashion-mnist (31 MB)",
@@ -137,7 +137,7 @@ var emnistInfo = Info{
 	Name: "emnist", Title: "EMNIST, handwritten digits and letters",
 	Summary: "Grey images of handwritten digits and letters. Of its six splits, balanced is read by default: 47 classes, " +
 		"112,800 + 18,800 images, where small letters that look like capitals share a class with them.",
-	Shape: idxShape, Size: idxSide, NeedsDir: true,
+	Shape: idxShape, Size: idxSide, Pads: true, NeedsDir: true,
 	Endings: []string{"emnist", "EMNIST", "gzip.zip"},
 	Layout: "--data-dir is one of:\n" +
 		"the archive gzip.zip, which need not be unpacked\n" +

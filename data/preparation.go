@@ -166,21 +166,18 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 			spec.Name, c, w, h)
 	}
 	p := Preparation{c: c, h: h, w: w, fit: info.fit, grey: c == 1}
-	if spec.Channels == 3 && info.maybeGrey() {
+	if spec.Channels == 3 && !info.Colour {
 		p.grey = true
 	}
 	_, p.side = info.Fit(h, w)
 	return p, nil
 }
 
-// maybeGrey says whether only the files say how many channels images have.
-func (i Info) maybeGrey() bool { return !strings.HasPrefix(i.Shape, "3") }
-
 // CheckChannels refuses three channels of images that have them, where predictions could not know it: they would make
 // pictures grey.
 func (s *Set) CheckChannels(spec Spec) error {
 	info, err := Lookup(spec.Name)
-	if err == nil && spec.Channels == 3 && !s.Tripled && info.maybeGrey() {
+	if err == nil && spec.Channels == 3 && !s.Tripled && !info.Colour {
 		return errors.New("data.channels is 3, which makes three channels of grey images, but the images have three. Remove data.channels")
 	}
 	return err
