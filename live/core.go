@@ -289,14 +289,8 @@ func held(c config.Config, p Process, of inputs, capacity int) (bytes int64, par
 	parameters = f.Params()
 	info, s := build.Method(c.Methods[0]), build.Setup(c)
 	s.Shape, s.Classes = of.shape(), capacity
-	vectors := 2 + 2*published + info.Vectors // each network has its gradients
-	switch {
-	case c.Optimizer.Name == "adam":
-		vectors += 2
-	case c.Optimizer.Momentum > 0:
-		vectors++
-	}
-	if info.TaskBoundaries || s.Taught() { // a teacher
+	vectors := 2 + 2*published + info.Vectors + build.OptimizerVectors(c.Optimizer) // each network has its gradients
+	if info.TaskBoundaries || s.Taught() {                                          // a teacher
 		vectors += 2
 	}
 	rows := p.Batch

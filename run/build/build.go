@@ -20,7 +20,6 @@ import (
 	"ocl/internal/spelling"
 	"ocl/learn/learner"
 	"ocl/learn/method"
-	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/rng"
@@ -306,11 +305,4 @@ func Setup(c config.Config) method.Setup {
 		}
 	}
 	return s
-}
-
-func newOptimizer(c config.Optimizer) optim.Settings {
-	if c.Name == "adam" {
-		return optim.Adam{LR: c.LR, WeightDecay: c.WeightDecay}
-	}
-	return optim.SGD{LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum}
 }

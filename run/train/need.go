@@ -53,13 +53,7 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	wide := build.WideKey(c)
 	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(),
 		Key: wide})
-	copies := float64(info.Vectors)
-	switch {
-	case c.Optimizer.Name == "adam":
-		copies += 2
-	case c.Optimizer.Momentum > 0:
-		copies++
-	}
+	copies := float64(info.Vectors + build.OptimizerVectors(c.Optimizer))
 	learned, largest := map[method.Work]int{}, map[method.Work]int{}
 	for _, p := range info.StepPasses(s, of.Batch) {
 		most := min(slices.Max(p.Images), max(of.Batch, stored)) // no more are replayed than there are
