@@ -20,19 +20,20 @@
 // # Where methods vary
 //
 // At these interfaces one method differs from another. The caller of a learner finds out by a type assertion which of
-// them it implements. A learner must have [ocl.Learner] and may have
+// them it implements; the packages that ask are in brackets. A learner must have [ocl.Learner] and may have
 //
-//   - [ocl.TaskAware]: it is told where tasks begin and end; [ocl.Extending]: and of classes that come later (asked by
-//     package live)
-//   - [ocl.Preparer]: it computes something before the first prediction after a batch
-//   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe (asked by a run)
-//   - [Open]: it shows the network and the rule that it predicts by; [Scored]: it shows a score for each class
-//   - [Storing]: it is not Open and shows its memory; [Mixture]: it shows the experts that it makes
-//   - [Weighted]: it separates what it has learned from what it stores (asked by live)
+//   - [ocl.TaskAware]: it is told where tasks begin and end (train, live); [ocl.Extending]: and of classes that come
+//     later (live)
+//   - [ocl.Preparer]: it computes something before the first prediction after a batch (train, trained, live)
+//   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe (both train)
+//   - [Open]: it shows the network and the rule that it predicts by (train, predict, live); [Scored]: it shows a score
+//     for each class (trained, predict)
+//   - [Storing]: it is not Open and shows its memory ([MemoryOf]); [Mixture]: it shows the experts that it makes (train)
+//   - [Weighted]: it separates what it has learned from what it stores (live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
-//     (both asked by live)
-//   - [Ordered]: its outputs have another order than the classes (asked by trained and live)
-//   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (asked by live)
+//     (both live)
+//   - [Ordered]: its outputs have another order than the classes (trained, live)
+//   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (live)
 //
 // The parts of a learner are values of its fields:
 //

@@ -9,7 +9,6 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/learn/loss"
-	"ocl/learn/memory"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -17,46 +16,6 @@ import (
 // Incoming is the pass of B_n as the network sees it: cropped and flipped if Augment is set, with new draws in each
 // iteration. It holds until Gradient returns.
 func (r *Replay) Incoming() Pass { return Pass{Batch: r.shown, Role: loss.Incoming} }
-
-// Draw is line 3, B_M ← Retrieve(B_n, M): a pass of copies of the samples that Retrieve chooses, with their slots and
-// what these carry. It has no rows if nothing is stored, or nothing is retrieved. Each call draws anew, first from the
-// source "memory/retrieve" (as Retrieve does), and then, if Augment is set, from "replay/augment": three numbers for
-// each row, in their order. Retrieve sees B_n as it arrived.
-//
-// The pass holds until Gradient returns, also where it draws again.
-func (r *Replay) Draw() (Pass, error) {
-	if r.Memory == nil || r.Memory.Len() == 0 {
-		return Pass{Role: loss.Replayed}, nil
-	}
-	if r.drawn == len(r.draws) {
-		r.draws = append(r.draws, &memory.Buffer{})
-	}
-	dst := r.draws[r.drawn]
-	r.drawn++
-	var err error
-	if dst.Slots, err = r.Retrieve.Retrieve(dst.Slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
-		return Pass{}, fmt.Errorf("memory retrieval: %w", err)
-	}
-	if err := checkRetrieved(dst.Slots, r.Memory.Len()); err != nil {
-		return Pass{}, fmt.Errorf("%T.Retrieve %w", r.Retrieve, err)
-	}
-	dst.Gather(r.Memory, dst.Slots)
-	r.augment.apply(&dst.X)
-	return gathered(dst), nil
-}
-
-// checkRetrieved says whether a retriever chose slots of a memory with so many filled ones.
-func checkRetrieved(slots []int, filled int) error {
-	if len(slots) > filled {
-		return fmt.Errorf("returned %d slots, but %d are filled. Return none twice", len(slots), filled)
-	}
-	for _, slot := range slots {
-		if slot < 0 || slot >= filled {
-			return fmt.Errorf("returned the slot %d. Return slots from 0 to %d", slot, filled-1)
-		}
-	}
-	return nil
-}
 
 // Accumulate runs the passes through the network in training mode, each with its own batch-norm statistics, and adds
 // the gradients of their mean losses to Net.Grads in their order: Σ_p ∇ℓ_p(θ). All have the same parameters, so they
