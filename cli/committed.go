@@ -14,6 +14,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/escape"
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/metric"
 	"ocl/run/result"
 	"ocl/survey/reproduce"
@@ -51,7 +52,7 @@ func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error
 // readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are
 // about results that cannot be used. It is an error if no result is left.
 func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*result.Result, faults, err error) {
-	found, err := experiment.ReadAll(ctx, result.Want{Ended: true}, paths...)
+	found, err := identity.ReadAll(ctx, experiment.Schema(), identity.Want{Ended: true}, paths...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +64,7 @@ func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*re
 		switch {
 		case errors.Is(f.Why, result.ErrForeign):
 			note("%s is left out: another program has run it, so its config is not known.", f.Path)
-		case errors.Is(f.Why, result.ErrStopped):
+		case errors.Is(f.Why, identity.ErrStopped):
 			note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path,
 				count.Number(f.Result.Outcome.Step), f.Folder)
 		default:

@@ -24,7 +24,7 @@ import (
 	"ocl/nn/safetensors"
 	"ocl/run/build"
 	"ocl/run/experiment"
-	"ocl/run/result"
+	"ocl/run/identity"
 	"ocl/run/trained"
 )
 
@@ -248,7 +248,7 @@ func frozen(t *trained.Model, file string) (*onnx.Frozen, error) {
 // --logdir, or for a single run an event file; "" is a folder beside the results. It returns the path. A result that
 // cannot be used is an error, and then nothing is written.
 func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (string, error) {
-	found, err := experiment.ReadAll(ctx, result.Want{}, run)
+	found, err := identity.ReadAll(ctx, experiment.Schema(), identity.Want{}, run)
 	if err != nil {
 		return "", err
 	}
@@ -265,7 +265,7 @@ func exportTensorboard(ctx context.Context, run, out string, _ exportSource) (st
 // file or a folder; "" is a file beside the results. It returns the path, and below it which runs have no result yet.
 // Results that cannot be used are left out, and are the error.
 func exportCSV(ctx context.Context, run, out string, _ exportSource) (string, error) {
-	found, err := experiment.ReadAll(ctx, result.Want{}, run)
+	found, err := identity.ReadAll(ctx, experiment.Schema(), identity.Want{}, run)
 	if err != nil {
 		return "", err
 	}

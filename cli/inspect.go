@@ -23,6 +23,7 @@ import (
 	"ocl/internal/limit"
 	"ocl/nn/safetensors"
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
@@ -113,7 +114,7 @@ func inspect(ctx context.Context, path string) (*inspected, error) {
 	}
 	t := table{head: []string{"result", "method", ">seed", "outcome", ">accuracy"}}
 	return listed("folder of results", path, found, t, func(f result.Source) (string, []string, error) {
-		r, err := experiment.Usable(f.Path, result.Want{Foreign: true})
+		r, err := identity.Usable(experiment.Schema(), f.Path, identity.Want{Foreign: true})
 		if r == nil {
 			return "", nil, err
 		}
@@ -196,7 +197,7 @@ func inspectRun(folder string) (*inspected, error) {
 	var faults []error
 	path := filepath.Join(folder, experiment.ResultFile)
 	if _, err := os.Lstat(path); err == nil {
-		content.Result, err = experiment.Usable(path, result.Want{})
+		content.Result, err = identity.Usable(experiment.Schema(), path, identity.Want{})
 		faults = append(faults, err)
 	}
 	kept, _ := input.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
@@ -241,7 +242,7 @@ func inspectFile(path string) (*inspected, error) {
 		}
 		return &inspected{"checkpoint", path, info, checkpointFacts(info)}, err
 	case format(result.Format):
-		r, err := experiment.Usable(path, result.Want{Foreign: true})
+		r, err := identity.Usable(experiment.Schema(), path, identity.Want{Foreign: true})
 		if r == nil {
 			return nil, err
 		}

@@ -22,8 +22,8 @@ import (
 	"ocl/internal/nearest"
 	"ocl/interop/runs"
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/plan"
-	"ocl/run/result"
 	"ocl/sweep/study"
 )
 
@@ -400,7 +400,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 // report prints the main table and writes the report of a study, and a line for each run into a CSV file. Results that
 // cannot be used are in neither; the report names them.
 func (f *sweepFlags) report(cmd *cobra.Command) error {
-	found, err := experiment.ReadAll(context.WithoutCancel(cmd.Context()), result.Want{}, f.opts.Out)
+	found, err := identity.ReadAll(context.WithoutCancel(cmd.Context()), experiment.Schema(), identity.Want{}, f.opts.Out)
 	if err != nil {
 		return err
 	}

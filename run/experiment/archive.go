@@ -13,6 +13,7 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/input"
+	"ocl/run/identity"
 	"ocl/run/result"
 )
 
@@ -46,12 +47,12 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		if e.IsDir() || e.Name() != ResultFile && !strings.HasSuffix(e.Name(), result.Packed) {
 			return nil
 		}
-		r, err := Usable(path, result.Want{Ended: true})
+		r, err := identity.Usable(Schema(), path, identity.Want{Ended: true})
 		switch {
 		case errors.Is(err, result.ErrForeign):
 			a.Foreign = append(a.Foreign, path)
 			return nil
-		case errors.Is(err, result.ErrStopped):
+		case errors.Is(err, identity.ErrStopped):
 			return nil
 		case err != nil:
 			a.Damaged = append(a.Damaged, err)

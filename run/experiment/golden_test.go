@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl/config"
+	"ocl/run/identity"
 	"ocl/run/result"
 )
 
@@ -22,17 +23,18 @@ func TestGolden(t *testing.T) {
 	if got := Key(r); got != key || r.Key != key {
 		t.Errorf("the run has the key %s, and its result says %s, want %s", got, r.Key, key)
 	}
-	if err := intact(r); err != nil {
+	if err := identity.Intact(Schema(), r); err != nil {
 		t.Error(err)
 	}
 	edited := *r
 	edited.Key = "0" + key[1:]
-	if err := intact(&edited); !errors.Is(err, result.ErrEdited) {
+	if err := identity.Intact(Schema(), &edited); !errors.Is(err, result.ErrEdited) {
 		t.Errorf("another key: %v", err)
 	}
 	edited.Provenance.Registered = []config.Registered{{Key: "methods", Name: "er", Module: "example.com/other",
 		Version: "v1"}}
-	if err := intact(&edited); err != nil { // only a program that has it knows the defaults of its options, and so the key
+	// Only a program that has it knows the defaults of its options, and so the key.
+	if err := identity.Intact(Schema(), &edited); err != nil {
 		t.Errorf("a method that this program lacks: %v", err)
 	}
 	if *r.Metrics.AverageAccuracy != 0.005 || r.Classifiers["ncm"].Metrics.AverageAccuracy == nil ||

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"ocl/internal/fuzztest"
+	"ocl/run/identity"
 	"ocl/run/result"
 	"ocl/run/train"
 )
@@ -83,7 +84,7 @@ func FuzzFolder(f *testing.F) {
 			plain(err)
 			if r, err := result.ReadAny(filepath.Join(dir, ResultFile)); err != nil {
 				plain(err)
-			} else if err := intact(r); err != nil {
+			} else if err := identity.Intact(Schema(), r); err != nil {
 				plain(err)
 			}
 		}); n > most {

@@ -12,43 +12,9 @@ import (
 	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/nn"
+	"ocl/run/identity"
 	"ocl/run/result"
 )
-
-// Usable is [result.Usable], and also says whether the config of a result gives the key that it says. The key contains
-// the defaults of options, which a program that lacks the method, or has another version of it, does not know. Such a
-// program checks the metrics alone.
-func Usable(path string, want result.Want) (*result.Result, error) {
-	want.Made = made
-	return result.Usable(path, want)
-}
-
-// ReadAll is [result.ReadAll] with [Usable].
-func ReadAll(ctx context.Context, want result.Want, paths ...string) (*result.Reading, error) {
-	want.Made = made
-	return result.ReadAll(ctx, want, paths...)
-}
-
-// made says whether the config of a result gives its key.
-func made(r *result.Result) error {
-	made, here := r.Provenance.Registered, Schema().Registered(r.Config)
-	switch {
-	case !slices.Equal(made, here) || r.Key == Key(r):
-		return nil
-	case len(made) > 0:
-		return fmt.Errorf("its config does not give the recorded key: the defaults of %s have changed since, or %w",
-			made[0].From(), result.ErrEdited)
-	}
-	return fmt.Errorf("its config does not give the recorded key; %w", result.ErrEdited)
-}
-
-// intact says whether a result is what its run wrote, as far as the file alone shows.
-func intact(r *result.Result) error {
-	if err := made(r); err != nil {
-		return err
-	}
-	return result.CheckMetrics(r)
-}
 
 // OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that
 // the result records, and data, first weights and parent from where the options say they lie now. parent is the folder
@@ -130,7 +96,7 @@ func repeatable(recorded *result.Result) error {
 		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV",
 			cause.Shown(p.Convolution), env.Convolution)
 	}
-	return intact(recorded)
+	return identity.Intact(Schema(), recorded)
 }
 
 // genericKernel is the kernel set in plain Go.

@@ -199,7 +199,7 @@ func runOf(path string, r *result.Result) *Run {
 
 // readRun reads one result and keeps what tables and figures need of it, as a study may have thousands.
 func readRun(path string) (*Run, error) {
-	r, err := experiment.Usable(path, result.Want{})
+	r, err := identity.Usable(experiment.Schema(), path, identity.Want{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/sweep/study"
@@ -80,7 +81,7 @@ func TestTakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if taken, err := s.TakeOver(e, put(from("events.jsonl"), all[1])); taken ||
-		!errors.Is(err, result.ErrOther) {
+		!errors.Is(err, identity.ErrOther) {
 		t.Errorf("the result of another run: %t, %v", taken, err)
 	}
 	if taken, err := s.TakeOver(e, put(from("config.yaml", "events.jsonl"), all[0])); !taken || err != nil {

@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/result"
 )
 
 // verified reads the result of a job, and refuses one that is not what its run wrote: damaged, edited, or that of
 // another run. It is nil, without an error, if there is none.
 func verified(path string, e Entry) (*result.Result, error) {
-	want := result.Want{Keys: append([]string{e.Key}, e.Also...), Tuned: e.Tuned}
-	r, err := experiment.Usable(path, want)
+	want := identity.Want{Keys: append([]string{e.Key}, e.Also...), Tuned: e.Tuned}
+	r, err := identity.Usable(experiment.Schema(), path, want)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

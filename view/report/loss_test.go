@@ -31,7 +31,7 @@ func TestLoss(t *testing.T) {
 		}
 	}
 	figureOf := func() *figure {
-		read, err := readAll(t.Context(), []string{dir})
+		read, err := readAll(t.Context(), []string{dir}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"ocl/config"
 	"ocl/internal/count"
 	"ocl/run/identity"
 	"ocl/run/metric"
@@ -62,11 +63,11 @@ type reading struct {
 // readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed
 // results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read
 // or was edited is left out, unless all are.
-func readAll(ctx context.Context, dirs []string) (*reading, error) {
+func readAll(ctx context.Context, dirs []string, catalogue *config.Schema) (*reading, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
 	}
-	found, err := result.ReadAll(ctx, result.Want{Foreign: true}, dirs...)
+	found, err := identity.ReadAll(ctx, catalogue, identity.Want{Foreign: true}, dirs...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +90,6 @@ func readAll(ctx context.Context, dirs []string) (*reading, error) {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written: %w", errors.Join(faults...))
 	}
 	return &r, nil
-}
-
-// ReadResult reads the file of a result. One that was edited, so that its metrics are not those of its accuracies, is
-// an error.
-func ReadResult(path string) (*result.Result, error) {
-	return result.Usable(path, result.Want{Foreign: true})
 }
 
 // err says what was left out; nil is nothing.

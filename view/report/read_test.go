@@ -220,7 +220,7 @@ func TestRunsWithoutResultAreSaid(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "er-m500-s9", "checkpoint"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	read, err := readAll(t.Context(), []string{dir})
+	read, err := readAll(t.Context(), []string{dir}, nil)
 	if err != nil || len(read.notes) != 1 || !strings.Contains(read.notes[0], "er-m500-s9 has no result.json yet") {
 		t.Error("the page does not say that er-m500-s9 has no result")
 	}

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	Known  []Known  // methods in the order of their rows; others follow as they appear
 	Tricks []string // in the order of their marks, which they keep for ever: new ones go last
-	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that
-	// all read every key.
+	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. By it a report
+	// also finds results whose config was edited. Nil says that all read every key, and asks no result for its key.
 	Catalogue  *config.Schema
 	PNG        bool     // figures as PNG too, for programs that take neither SVG nor PDF
 	LaTeX      bool     // figures and tables for a paper too
@@ -52,7 +52,7 @@ type Written struct {
 // or not at all, and the page last; a second report in the same folder waits for the first. It ends when ctx does, with
 // its error.
 func Write(ctx context.Context, dirs []string, out string, o Options) (*Written, error) {
-	read, err := readAll(ctx, dirs)
+	read, err := readAll(ctx, dirs, o.Catalogue)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Write(ctx context.Context, dirs []string, out string, o Options) (*Written,
 	}
 	defer unlock()
 	if waited { // runs may have ended since
-		if read, err = readAll(ctx, dirs); err != nil {
+		if read, err = readAll(ctx, dirs, o.Catalogue); err != nil {
 			return nil, err
 		}
 	}

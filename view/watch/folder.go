@@ -16,6 +16,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/run/experiment"
+	"ocl/run/identity"
 	"ocl/run/progress"
 	"ocl/run/result"
 	"ocl/run/train"
@@ -267,7 +268,7 @@ func (r *reader) result(s *State, folder string) (j *progress.Run, last *result.
 	k, there := r.results[path]
 	if !there || k.stamp != now {
 		k = kept{stamp: now}
-		k.result, k.err = report.ReadResult(path)
+		k.result, k.err = identity.Usable(experiment.Schema(), path, identity.Want{Foreign: true})
 		r.results[path] = k
 	}
 	switch {
