@@ -69,8 +69,8 @@ func TestActiveOutputs(t *testing.T) {
 			reader := net.Readers(1, workers)[0]
 			check("read", whole.Predict(a, x).Logits, net.Predict(reader, x).Logits)
 			reader.Close()
-			now, then := a.ForwardPair(whole, whole.Clone(), x, nn.BatchOnly)
-			nowActive, thenAll := b.ForwardPair(net, whole.Clone(), x, nn.BatchOnly)
+			now, then := whole.ForwardPair(a, whole.Clone(), x, nn.BatchOnly)
+			nowActive, thenAll := net.ForwardPair(b, whole.Clone(), x, nn.BatchOnly)
 			check("forward beside", now, nowActive)
 			if !sameBits(then.Data, thenAll.Data) {
 				t.Errorf("forward beside, %d workers: logits of the network without inactive outputs differ", workers)
@@ -99,13 +99,13 @@ func TestActiveOutputs(t *testing.T) {
 			}
 			gradients("forward and backward", func(net *nn.Network, ws *nn.Workspace) []float32 {
 				full := whole.Clone() // leaves gradients of all logits in the buffer
-				full.Backward(ws, full.Forward(ws, x, nn.Train))
+				ws.Backward(full.Forward(ws, x, nn.Train))
 				z := net.Forward(ws, x, nn.Train)
 				d := tensor.New(z.Shape...)
 				if err := loss(0, z, d); err != nil {
 					t.Fatal(err)
 				}
-				net.Backward(ws, d)
+				ws.Backward(d)
 				return net.Grads()
 			})
 			gradients("accumulated", func(net *nn.Network, ws *nn.Workspace) []float32 {
@@ -169,7 +169,7 @@ func TestNewClassMovesNoBit(t *testing.T) {
 						copy(d.Row(i), g.Row(i))
 					}
 					clear(net.Grads())
-					net.Backward(ws, d)
+					ws.Backward(d)
 					opt.Step(net, ws)
 				}
 				return net

@@ -34,7 +34,7 @@ func BenchmarkPass(b *testing.B) {
 				for b.Loop() {
 					net.Forward(ws, x, nn.Train)
 					clear(net.Grads())
-					net.Backward(ws, d)
+					ws.Backward(d)
 					opt.Step(net, ws)
 				}
 				b.ReportMetric(float64(net.Info().FLOPs)*30*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
@@ -84,9 +84,9 @@ func BenchmarkScore(b *testing.B) {
 	defer ws.Close()
 	x, ahead := images(50, 3, 32, 32, 1), net.Clone()
 	ahead.Changed()
-	ws.ForwardPair(net, ahead, x, nn.BatchOnly)
+	net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 	for b.Loop() {
-		ws.ForwardPair(net, ahead, x, nn.BatchOnly)
+		net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 	}
 	b.ReportMetric(float64(net.Info().FLOPs)*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

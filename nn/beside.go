@@ -20,7 +20,7 @@ type sideBySide struct {
 // shape, in BatchOnly mode. Mode m is BatchOnly, or Train if the running statistics of n are to move. The two passes
 // run at the same time if there are two workers; that gives the same bits. The results belong to the workspace and are
 // valid until its next use. Backward must not follow.
-func (ws *Workspace) ForwardPair(n, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
+func (n *Network) ForwardPair(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
 	n.check(x)
 	ws.own("ForwardPair")
 	ws.learns("ForwardPair")
@@ -69,7 +69,7 @@ func (d *descent) Do(lo, hi int) {
 // StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of
 // its shape, which stays as it is, and the number of active classes to that of src. Running statistics and gradients of
 // n stay as they are too.
-func (ws *Workspace) StepFrom(n, src *Network, lr float64) {
+func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
 	ws.belong(n)
 	ws.belong(src)
 	ws.descending = descent{n, src, float32(lr)}

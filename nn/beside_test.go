@@ -16,7 +16,7 @@ func lookAhead(c namedNet, ws *nn.Workspace) *nn.Network {
 	for i := range c.net.Grads() {
 		c.net.Grads()[i] = float32(math.Sin(float64(i))) / 8
 	}
-	ws.StepFrom(ahead, c.net, 0.25)
+	ahead.StepFrom(ws, c.net, 0.25)
 	return ahead
 }
 
@@ -37,7 +37,7 @@ func TestForwardPairIsForward(t *testing.T) {
 				before := slices.Concat(c.net.Running(), ahead.Running())
 				for _, images := range []int{1, c.x.Dim(0)} { // the first makes less room than the second needs
 					x := c.x.Rows(0, images)
-					own, others := ws.ForwardPair(c.net, ahead, x, nn.BatchOnly)
+					own, others := c.net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 					if images < c.x.Dim(0) {
 						continue // statistics of fewer images
 					}
@@ -64,7 +64,7 @@ func TestForwardPairTrains(t *testing.T) {
 				ahead, other := lookAhead(c, ws), c.net.Clone()
 				before := slices.Clone(ahead.Running())
 				want := slices.Clone(other.Forward(ws, c.x, nn.Train).Data)
-				own, _ := ws.ForwardPair(c.net, ahead, c.x, nn.Train)
+				own, _ := c.net.ForwardPair(ws, ahead, c.x, nn.Train)
 				if !slices.Equal(own.Data, want) {
 					t.Errorf("%s, %d workers: the logits are not those of Forward in Train mode", c.name, workers)
 				}
@@ -96,8 +96,8 @@ func TestStepFrom(t *testing.T) {
 	}
 	c.net.SetActive(2) // also after the copy was made
 	defer c.net.SetActive(c.net.Info().Capacity)
-	ws.StepFrom(ahead, c.net, 0.25)
-	if own, others := ws.ForwardPair(c.net, ahead, c.x, nn.BatchOnly); own.Dim(1) != 2 || others.Dim(1) != 2 {
+	ahead.StepFrom(ws, c.net, 0.25)
+	if own, others := c.net.ForwardPair(ws, ahead, c.x, nn.BatchOnly); own.Dim(1) != 2 || others.Dim(1) != 2 {
 		t.Errorf("logits %v, and %v after a step; want those of 2 active classes", own.Shape, others.Shape)
 	}
 }

@@ -28,11 +28,11 @@ func TestWorkspaceCounts(t *testing.T) {
 				ws.BackwardPerSample(d, samples)
 				return nil
 			}, 3 * n},
-			{"backward", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.Backward(ws, d); return nil }, 3 * n},
+			{"backward", func() error { c.net.Forward(ws, c.x, nn.Eval); ws.Backward(d); return nil }, 3 * n},
 			{"predict", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"features", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"beside", func() error { ahead.Forward(beside, c.x, nn.BatchOnly); return nil }, n},
-			{"probe", func() error { ws.ForwardPair(c.net, ahead, c.x, nn.BatchOnly); return nil }, 2 * n},
+			{"probe", func() error { c.net.ForwardPair(ws, ahead, c.x, nn.BatchOnly); return nil }, 2 * n},
 			{"accumulate", func() error {
 				return c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x, c.x.Rows(0, 1)}, Loss: objectiveOf})
 			}, 3 * (n + 1)},
@@ -42,7 +42,7 @@ func TestWorkspaceCounts(t *testing.T) {
 			{"accumulate together", func() error {
 				return c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{c.x, c.x}, Joint: sumOf})
 			}, 6 * n},
-			{"a step", func() error { ws.StepFrom(ahead, c.net, 0.1); return nil }, 0},
+			{"a step", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }, 0},
 		} {
 			before := ws.FLOPs()
 			if err := pass.do(); err != nil {

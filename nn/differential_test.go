@@ -144,7 +144,7 @@ func runEngine(t *testing.T, what string, net *nn.Network, x, dlogits *tensor.Te
 		again := net.Clone()
 		ws := again.NewWorkspace(i + 1)
 		runs[i].logits = slices.Clone(again.Forward(ws, x, mode).Data)
-		again.Backward(ws, dlogits)
+		ws.Backward(dlogits)
 		ws.Close()
 		runs[i].grads, runs[i].running = again.Grads(), again.Running()
 		if !sameBits(runs[i].logits, runs[0].logits) || !sameBits(runs[i].grads, runs[0].grads) ||

@@ -58,7 +58,7 @@ func (b *Builder) staged() {
 //
 // A latent network learns from the activations of its last frozen stage, which take the place of images in each pass
 // that learns (latent replay, Pellegrini et al. 2020). Predictions take both, and tell them apart by their shape.
-// [Workspace.Activations] makes activations of images. The state of the network is what it was: parameters, those of
+// [Network.Activations] makes activations of images. The state of the network is what it was: parameters, those of
 // the frozen stages too.
 //
 // It is an error, which changes nothing, where the network has fewer stages, and for a latent network where no stage is

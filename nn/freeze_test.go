@@ -86,7 +86,7 @@ func TestFrozenGradients(t *testing.T) {
 				objective(l, d)
 				logits = slices.Clone(l.Data)
 				clear(net.Grads())
-				net.Backward(ws, d)
+				ws.Backward(d)
 				return logits, slices.Clone(net.Grads())
 			}
 			whole := c.net.Clone()
@@ -131,7 +131,7 @@ func TestFrozenPerceptronGradients(t *testing.T) {
 		d := tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 		objective(c.net.Forward(ws, c.x, nn.Train), d)
 		clear(c.net.Grads())
-		c.net.Backward(ws, d)
+		ws.Backward(d)
 		for i := c.net.Info().Frozen.Params; i < len(c.net.Params()); i += 17 {
 			const h = 1.0 / 4096
 			v := c.net.Params()
@@ -178,7 +178,7 @@ func TestFrozenStagesInfer(t *testing.T) {
 					}}); err != nil {
 					t.Fatal(err)
 				}
-				own, other := ws.ForwardPair(net, net.Clone(), c.x, nn.Train)
+				own, other := net.ForwardPair(ws, net.Clone(), c.x, nn.Train)
 				got := outcome{slices.Clone(net.Grads()), slices.Clone(net.Running()), slices.Clone(own.Data),
 					slices.Clone(other.Data)}
 				still := 0
@@ -271,12 +271,12 @@ func TestFreezeEndsWorkspaces(t *testing.T) {
 		beside := used.Beside()
 		net.Predict(beside, x)
 		net.Predict(used, x)
-		net.Backward(used, net.Forward(used, x, nn.Train))
+		used.Backward(net.Forward(used, x, nn.Train))
 		net.Forward(between, x, nn.Eval)
 		if err := net.Freeze(1, latent); err != nil {
 			t.Fatal(err)
 		}
-		mustPanic(t, "Backward of a Forward before Freeze", func() { net.Backward(between, d) }, "1 frozen stage", "workspace")
+		mustPanic(t, "Backward of a Forward before Freeze", func() { between.Backward(d) }, "1 frozen stage", "workspace")
 		for what, ws := range map[string]*nn.Workspace{"used": used, "beside": beside, "reader": reader} {
 			mustPanic(t, what+": Predict", func() { net.Predict(ws, x) }, "1 frozen stage", "workspace")
 			if !latent {

@@ -274,7 +274,7 @@ func (g *golden) replay(t *testing.T, steps int, wider float64) {
 			t.Errorf("step %d: the loss is %.9g, want %.9g ± %g", step, loss, want.Value, wider*want.Tol)
 		}
 		clear(net.Grads())
-		net.Backward(ws, d)
+		ws.Backward(d)
 		if step == 1 {
 			c.all("grad/", net.Info().Named, net.Grads())
 			c.all("state1/", net.Info().Statistics, net.Running())

@@ -74,7 +74,7 @@ func TestPerceptronGradients(t *testing.T) {
 			d := tensor.New(c.x.Dim(0), c.net.Info().Outputs)
 			objective(c.net.Forward(ws, c.x, mode), d)
 			clear(c.net.Grads())
-			c.net.Backward(ws, d)
+			ws.Backward(d)
 			check := func(what string, v []float32, i int, grad float32) {
 				t.Helper()
 				const h = 1.0 / 4096

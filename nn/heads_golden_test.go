@@ -89,7 +89,7 @@ func TestHeadsGolden(t *testing.T) {
 				}
 				compare("loss", []float32{float32(loss)}, []float64{want.Loss})
 				clear(net.Grads())
-				net.Backward(ws, d)
+				ws.Backward(d)
 				named("gradient", net.Grads(), want.Gradients)
 				opt.Step(net, ws)
 			}

@@ -186,7 +186,7 @@ func TestCosineOfNothing(t *testing.T) {
 		}
 	}
 	d := tensor.Of([]float32{1, 1, 1, 0, 1, 0}, 2, 3)
-	net.Backward(ws, d)
+	ws.Backward(d)
 	for i, g := range net.Grads() {
 		if g != 0 {
 			t.Errorf("gradient %d is %v, want 0", i, g)

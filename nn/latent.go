@@ -32,7 +32,7 @@ func (n *Network) above(f frozen, isLatent bool) (*latent, error) {
 // Activations returns the activations [B,C,H,W] of the last frozen stage of a latent network for images x, see
 // [Network.Freeze]. Those of an image depend neither on the others nor on the number of workers. They belong to the
 // workspace, and hold until its next prediction.
-func (ws *Workspace) Activations(n *Network, x *tensor.Tensor) *tensor.Tensor {
+func (n *Network) Activations(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	if n.latent == nil {
 		panic("nn: Activations of a network that takes images alone. Freeze it as a latent one before")
 	}

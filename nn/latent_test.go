@@ -60,8 +60,8 @@ func TestLatentLearns(t *testing.T) {
 			got := start.Clone()
 			ws := got.NewWorkspace(workers)
 			defer ws.Close()
-			a := ws.Activations(got, x).Clone()
-			b := ws.Activations(got, y).Clone()
+			a := got.Activations(ws, x).Clone()
+			b := got.Activations(ws, y).Clone()
 			if g := got.Info().Latent; !slices.Equal(a.Shape, append([]int{x.Dim(0)}, g[:]...)) {
 				t.Fatalf("%s: activations %v, and the shape is %v", name, a.Shape, g)
 			}
@@ -92,8 +92,8 @@ func TestLatentLearns(t *testing.T) {
 				objective(logits, d)
 				clear(want.Grads())
 				clear(net.Grads())
-				want.Backward(own, d)
-				net.Backward(ws, d)
+				own.Backward(d)
+				ws.Backward(d)
 				if !near(net.Grads(), want.Grads()) {
 					t.Errorf("%s, mode %d: gradients differ", name, mode)
 				}
@@ -122,7 +122,7 @@ func TestLatentPredicts(t *testing.T) {
 			if first == nil {
 				first = slices.Clone(out.Logits.Data)
 			}
-			a := ws.Activations(latent, x).Clone()
+			a := latent.Activations(ws, x).Clone()
 			if got := latent.Predict(ws, a).Logits.Data; !slices.Equal(got, first) {
 				t.Errorf("%s, workspace %d: activations are predicted as %v, their images as %v", name, i, got, first)
 			}
@@ -130,7 +130,7 @@ func TestLatentPredicts(t *testing.T) {
 				t.Errorf("%s, workspace %d: the features of activations are not those of their images", name, i)
 			}
 			for row := range x.Dim(0) {
-				one := ws.Activations(latent, x.Rows(row, row+1)).Data
+				one := latent.Activations(ws, x.Rows(row, row+1)).Data
 				if !slices.Equal(one, a.Row(row)) {
 					t.Errorf("%s, workspace %d: activations of image %d depend on the batch", name, i, row)
 				}
@@ -149,7 +149,7 @@ func TestLatentFollowsItsNetwork(t *testing.T) {
 	}
 	ws := c.net.NewWorkspace(2)
 	defer ws.Close()
-	before := slices.Clone(ws.Activations(c.net, c.x).Data)
+	before := slices.Clone(c.net.Activations(ws, c.x).Data)
 	other := networks(t)[0].net // not warm, and not frozen
 	own := other.NewWorkspace(1)
 	defer own.Close()
@@ -168,7 +168,7 @@ func TestLatentFollowsItsNetwork(t *testing.T) {
 	if got := c.net.Predict(ws, c.x).Logits.Data; !near(got, want) {
 		t.Errorf("after a state was loaded: %v, want %v", got, want)
 	}
-	if slices.Equal(ws.Activations(c.net, c.x).Data, before) {
+	if slices.Equal(c.net.Activations(ws, c.x).Data, before) {
 		t.Error("after a state was loaded: the activations are the old ones")
 	}
 	c.net.Running()[0] += 0.5
@@ -217,7 +217,7 @@ func TestLatentCounts(t *testing.T) {
 	latentNets(t, func(name string, frozen, latent *nn.Network, x *tensor.Tensor) {
 		ws := latent.NewWorkspace(1)
 		defer ws.Close()
-		a := ws.Activations(latent, x).Clone()
+		a := latent.Activations(ws, x).Clone()
 		made := ws.FLOPs()
 		if err := latent.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{a}, Loss: objectiveOf}); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ func TestLargeBatch(t *testing.T) {
 	for what, call := range map[string]func(){
 		"Forward":     func() { net.Forward(ws, x, Train) },
 		"Accumulate":  func() { _ = net.Accumulate(ws, Accumulation{Batches: []*tensor.Tensor{x}, Loss: loss}) },
-		"ForwardPair": func() { ws.ForwardPair(net, net.Clone(), x, BatchOnly) },
+		"ForwardPair": func() { net.ForwardPair(ws, net.Clone(), x, BatchOnly) },
 	} {
 		if got := panicText(call); !strings.Contains(got, "2049 images with 1048576 channels") ||
 			!strings.Contains(got, "Use at most 2046 images at a time") {

@@ -12,7 +12,8 @@ import (
 )
 
 // Network is a network's description, parameters, gradients and running statistics. Activations are in a [Workspace],
-// so that a network can serve readers while a copy is trained.
+// so that a network can serve readers while a copy is trained. What runs a network is a method of it, and takes the
+// workspace; what goes on from the last Forward in a workspace is a method of the workspace.
 type Network struct {
 	set     *kernel.Set
 	info    Info // but for Classes and Outputs, which active says
@@ -371,13 +372,11 @@ func (ws *Workspace) Features() *tensor.Tensor {
 	return f
 }
 
-// Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K]. It writes over the
-// activations: one Backward or BackwardPerSample follows a Forward, and another one panics. Features stay.
-func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
-	if ws.lastForward().net != n {
-		panic("nn: Backward follows a Forward of the same network. The last Forward in the workspace was another's")
-	}
-	ws.backward(dlogits, n.grads, nil)
+// Backward adds the gradients of the last Forward to Grads of its network, given the gradient of its logits [B,K]. It
+// writes over the activations: one Backward or BackwardPerSample follows a Forward, and another one panics. Features
+// stay.
+func (ws *Workspace) Backward(dlogits *tensor.Tensor) {
+	ws.backward(dlogits, ws.lastForward().net.grads, nil)
 }
 
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits

@@ -49,7 +49,7 @@ func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	opt := optim.SGD{LR: 0.01, Momentum: 0.5, WeightDecay: 1e-4}.New()
 	objective(net.Forward(ws, x, nn.Train), d)
 	keep("features", ws.Features().Data)
-	net.Backward(ws, d)
+	ws.Backward(d)
 	keep("forward and backward", d.Data, net.Grads())
 	opt.Step(net, ws)
 	keep("step", net.Params(), net.Running())
@@ -68,9 +68,9 @@ func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	}
 	keep("accumulated apart", net.Grads(), apart, net.Running())
 	ahead := net.Clone()
-	ws.StepFrom(ahead, net, 0.01)
+	ahead.StepFrom(ws, net, 0.01)
 	keep("step ahead", ahead.Params())
-	now, then := ws.ForwardPair(net, ahead, x, nn.BatchOnly)
+	now, then := net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 	keep("probe", now.Data, then.Data)
 	optim.Adam{LR: 1e-3}.New().Step(net, ws)
 	keep("step by adam", net.Params())
@@ -129,7 +129,7 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 				copy(c.net.Grads(), sum)
 				clear(sum)
 			}
-			c.net.Backward(ws, d)
+			ws.Backward(d)
 			for i, g := range c.net.Grads() {
 				sum[i] += g
 			}
@@ -175,7 +175,7 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			objective(net.Forward(ws, x, nn.Train), d)
-			net.Backward(ws, d)
+			ws.Backward(d)
 			opt.Step(net, ws)
 			net.Predict(ws, x)
 			ws.Features()
@@ -254,7 +254,7 @@ func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
 			for i := range b {
 				c.net.Forward(ws, c.x.Rows(i, i+1), nn.Eval)
 				clear(c.net.Grads())
-				c.net.Backward(ws, d.Rows(i, i+1))
+				ws.Backward(d.Rows(i, i+1))
 				want := c.net.Grads()
 				var scale, diff float64
 				for j, w := range want {
@@ -384,12 +384,12 @@ func TestWorkspaceRefuses(t *testing.T) {
 		}()
 		call()
 	}
-	refused("backward before forward", func() { c.net.Backward(ws, d) })
+	refused("backward before forward", func() { ws.Backward(d) })
 	c.net.Forward(ws, x, nn.Train)
 	if err := c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf}); err != nil {
 		t.Fatal(err)
 	}
-	refused("backward after Accumulate", func() { c.net.Backward(ws, d) })
+	refused("backward after Accumulate", func() { ws.Backward(d) })
 	refused("features after Accumulate", func() { ws.Features() })
 	if err := c.net.Accumulate(ws, nn.Accumulation{Batches: nil, Loss: objectiveOf}); err != nil {
 		t.Error(err)

@@ -10,7 +10,7 @@
 //	defer ws.Close()
 //	clear(net.Grads())
 //	logits := net.Forward(ws, x, nn.Train) // [B,100]
-//	net.Backward(ws, d)                    // d [B,100] is the gradient of the mean loss
+//	ws.Backward(d)                         // d [B,100] is the gradient of the mean loss
 //
 // [Network.Accumulate] does both for several batches at once. A wrong shape is a bug of the caller and panics. So does
 // a batch that is too large for the memory or for the integers of the engine; [Network.Footprint] says before what a

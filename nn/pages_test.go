@@ -40,7 +40,7 @@ func TestInputsAtPages(t *testing.T) {
 					do   func() error
 				}{
 					{"Forward", func() error { c.net.Forward(ws, x, nn.Train); return nil }},
-					{"Backward", func() error { c.net.Backward(ws, d); return nil }},
+					{"Backward", func() error { ws.Backward(d); return nil }},
 					{"Forward, one image", func() error { c.net.Forward(ws, one, nn.BatchOnly); return nil }},
 					{"Forward to evaluate", func() error { c.net.Forward(ws, x, nn.Eval); return nil }},
 					{"BackwardPerSample", func() error { ws.BackwardPerSample(d, samples); return nil }},
@@ -53,8 +53,8 @@ func TestInputsAtPages(t *testing.T) {
 						return c.net.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{x, one}, Apart: [][]float32{part},
 							Loss: objectiveOf})
 					}},
-					{"ForwardPair", func() error { ws.ForwardPair(c.net, ahead, x, nn.BatchOnly); return nil }},
-					{"StepFrom", func() error { ws.StepFrom(ahead, c.net, 0.1); return nil }},
+					{"ForwardPair", func() error { c.net.ForwardPair(ws, ahead, x, nn.BatchOnly); return nil }},
+					{"StepFrom", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }},
 					{"Step", func() error { optim.Adam{LR: 1e-3}.New().Step(c.net, ws); return nil }},
 					{"Dot", func() error { ws.Dot(part, samples[:p:p]); return nil }},
 					{"AddScaled", func() error { ws.AddScaled(part, vectors[p:], 0.5); return nil }},

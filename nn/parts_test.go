@@ -44,7 +44,7 @@ func TestPartsAreTheBatch(t *testing.T) {
 					if got := net.Predict(ws, x).Logits.Data; !slices.Equal(got, want["Eval"]) {
 						t.Errorf("%d workers: Predict differs from Forward in Eval mode", workers)
 					}
-					own, others := ws.ForwardPair(net, ahead, x, nn.BatchOnly)
+					own, others := net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 					if !slices.Equal(own.Data, want["BatchOnly"]) || !slices.Equal(others.Data, want["BatchOnly ahead"]) {
 						t.Errorf("%d workers: ForwardPair differs from Forward in BatchOnly mode", workers)
 					}

@@ -76,7 +76,7 @@ func resized(t **tensor.Tensor, b, columns int) *tensor.Tensor {
 // not for n, before anything of the workspace changes.
 func (n *Network) entering(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	if n.latent != nil && len(x.Shape) == 4 && [3]int(x.Shape[1:]) == n.info.Input {
-		return ws.Activations(n, x)
+		return n.Activations(ws, x)
 	}
 	n.check(x)
 	ws.belong(n)

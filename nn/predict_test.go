@@ -62,7 +62,7 @@ func TestReaders(t *testing.T) {
 			"Accumulate": func() {
 				_ = c.net.Accumulate(readers[0], nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf})
 			},
-			"ForwardPair": func() { readers[0].ForwardPair(c.net, c.net.Clone(), x, nn.BatchOnly) },
+			"ForwardPair": func() { c.net.ForwardPair(readers[0], c.net.Clone(), x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what, call, what, "predict only")
 		}

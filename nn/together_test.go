@@ -197,7 +197,7 @@ func TestTogetherRefuses(t *testing.T) {
 		if err := c.net.Clone().Accumulate(ws, nn.Accumulation{Batches: two, Joint: sumOf}); err != nil {
 			t.Errorf("%d workers, afterwards: %v", workers, err)
 		}
-		mustPanic(t, "Backward after a joint loss", func() { c.net.Backward(ws, d) }, "follow a Forward")
+		mustPanic(t, "Backward after a joint loss", func() { ws.Backward(d) }, "follow a Forward")
 	}
 }
 

@@ -81,7 +81,7 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 			defer used.Close()
 			c.own.Forward(used, x, nn.Train)
 			c.own.Predict(used, x)
-			used.ForwardPair(c.own, c.own.Clone(), x, nn.BatchOnly)
+			c.own.ForwardPair(used, c.own.Clone(), x, nn.BatchOnly)
 			if err := c.own.Accumulate(used, nn.Accumulation{Batches: []*tensor.Tensor{x, x}, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}
@@ -97,10 +97,10 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 				"Accumulate apart": func(ws *nn.Workspace) {
 					_ = c.other.Accumulate(ws, nn.Accumulation{Batches: []*tensor.Tensor{y, y}, Apart: apart, Loss: objectiveOf})
 				},
-				"ForwardPair, first":  func(ws *nn.Workspace) { ws.ForwardPair(c.other, c.own, y, nn.BatchOnly) },
-				"ForwardPair, second": func(ws *nn.Workspace) { ws.ForwardPair(c.own, c.other, x, nn.BatchOnly) },
-				"StepFrom, to":        func(ws *nn.Workspace) { ws.StepFrom(c.other, c.own, 0.1) },
-				"StepFrom, from":      func(ws *nn.Workspace) { ws.StepFrom(c.own, c.other, 0.1) },
+				"ForwardPair, first":  func(ws *nn.Workspace) { c.other.ForwardPair(ws, c.own, y, nn.BatchOnly) },
+				"ForwardPair, second": func(ws *nn.Workspace) { c.own.ForwardPair(ws, c.other, x, nn.BatchOnly) },
+				"StepFrom, to":        func(ws *nn.Workspace) { c.other.StepFrom(ws, c.own, 0.1) },
+				"StepFrom, from":      func(ws *nn.Workspace) { c.own.StepFrom(ws, c.other, 0.1) },
 				"beside": func(ws *nn.Workspace) {
 					beside := ws.Beside()
 					c.own.Predict(beside, x)
@@ -146,10 +146,12 @@ func TestWorkspaceOfOneForward(t *testing.T) {
 	copied := net.Clone()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	x, d := randomImages(net, 2), tensor.New(2, 5)
-	net.Forward(ws, x, nn.Eval)
-	mustPanic(t, "Backward", func() { copied.Backward(ws, d) }, "same network")
-	net.Backward(ws, d)
+	x := randomImages(net, 2)
+	copied.Forward(ws, x, nn.Eval)
+	ws.Backward(net.Forward(ws, x, nn.Eval))
+	if zero := make([]float32, len(net.Grads())); slices.Equal(net.Grads(), zero) || !slices.Equal(copied.Grads(), zero) {
+		t.Error("the gradients are not those of the network of the last Forward")
+	}
 }
 
 // TestWorkspaceUsedTwice: a loss or a task that uses the workspace that runs it panics, on one worker as on many, and
@@ -163,7 +165,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 		defer ws.Close()
 		beside := ws.Beside()
 		other.Forward(beside, x, nn.BatchOnly)
-		ws.ForwardPair(net, other, x, nn.BatchOnly)
+		net.ForwardPair(ws, other, x, nn.BatchOnly)
 		v := make([]float32, 40000)
 		for what, call := range map[string]func(){
 			"Dot":            func() { ws.Dot(v, v) },
@@ -171,7 +173,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 			"ShareSum":       func() { ws.ShareSum(doing(func() {}), 10) },
 			"Forward beside": func() { other.Forward(beside, x, nn.BatchOnly) },
 			"Predict":        func() { net.Predict(ws, x) },
-			"StepFrom":       func() { ws.StepFrom(other, net, 0.1) },
+			"StepFrom":       func() { other.StepFrom(ws, net, 0.1) },
 			"Close":          func() { ws.Close() },
 			"Accumulate again": func() {
 				_ = net.Accumulate(ws,
@@ -189,7 +191,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) },
 				"at work")
 		}
-		own, _ := ws.ForwardPair(net, other, x, nn.BatchOnly)
+		own, _ := net.ForwardPair(ws, other, x, nn.BatchOnly)
 		if !slices.Equal(own.Data, net.Forward(ws, x, nn.BatchOnly).Data) {
 			t.Errorf("%d workers, afterwards: other scores", workers)
 		}
@@ -220,19 +222,19 @@ func TestWorkspaceClose(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ws.ForwardPair(net, ahead, x, nn.BatchOnly)
+		net.ForwardPair(ws, ahead, x, nn.BatchOnly)
 		ahead.Forward(beside, x, nn.BatchOnly)
 		ahead.Predict(beside, x)
 		net.Predict(ws, x)
 		net.Forward(ws, x, nn.Train)
-		net.Backward(ws, d)
+		ws.Backward(d)
 		for what, call := range map[string]func(){
 			"Close": beside.Close,
 			"Accumulate": func() {
 				_ = net.Accumulate(beside,
 					nn.Accumulation{Batches: []*tensor.Tensor{x}, Loss: objectiveOf})
 			},
-			"ForwardPair": func() { beside.ForwardPair(net, ahead, x, nn.BatchOnly) },
+			"ForwardPair": func() { net.ForwardPair(beside, ahead, x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what+" beside", call, what, "beside")
 		}
@@ -241,14 +243,14 @@ func TestWorkspaceClose(t *testing.T) {
 		for what, call := range map[string]func(){
 			"Forward":        func() { net.Forward(ws, x, nn.Train) },
 			"Forward beside": func() { net.Forward(beside, x, nn.Train) },
-			"Backward":       func() { net.Backward(ws, d) },
+			"Backward":       func() { ws.Backward(d) },
 			"Predict":        func() { net.Predict(ws, x) },
 			"Accumulate": func() {
 				_ = net.Accumulate(ws,
 					nn.Accumulation{Batches: []*tensor.Tensor{x, x}, Loss: objectiveOf})
 			},
-			"ForwardPair": func() { ws.ForwardPair(net, ahead, x, nn.BatchOnly) },
-			"StepFrom":    func() { ws.StepFrom(ahead, net, 0.1) },
+			"ForwardPair": func() { net.ForwardPair(ws, ahead, x, nn.BatchOnly) },
+			"StepFrom":    func() { ahead.StepFrom(ws, net, 0.1) },
 			"Dot":         func() { ws.Dot(net.Params(), net.Params()) },
 		} {
 			mustPanic(t, fmt.Sprintf("%s after Close, %d workers", what, workers), call, "was closed")

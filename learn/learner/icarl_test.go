@@ -66,7 +66,7 @@ func stepped(net *nn.Network, x, targets *tensor.Tensor, lr float64) ([]float32,
 	logits := net.Forward(ws, x, nn.Train)
 	d := tensor.New(x.Dim(0), net.Info().Classes)
 	mean := loss.BCE(d, logits, targets)
-	net.Backward(ws, d)
+	ws.Backward(d)
 	optim.SGD{LR: lr}.New().Step(net, nil)
 	return net.Params(), mean
 }

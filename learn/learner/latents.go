@@ -27,7 +27,7 @@ func (l *Latents) Of(b ocl.Batch) (ocl.Batch, error) {
 	if l == nil || b.Len() == 0 {
 		return b, nil
 	}
-	made := l.WS.Activations(l.Net, b.X)
+	made := l.Net.Activations(l.WS, b.X)
 	l.x.Resize(made.Shape...)
 	copy(l.x.Data, made.Data) // the workspace's own change with the next prediction
 	size := l.By.Bytes(l.x.RowLen())

@@ -32,7 +32,7 @@ func TestLatents(t *testing.T) {
 	}
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	want := slices.Clone(ws.Activations(net, b.X).Data)
+	want := slices.Clone(net.Activations(ws, b.X).Data)
 	for _, by := range []learner.LatentEncoding{ocl.Float16{}, ocl.Codes{}} {
 		l := &learner.Latents{Net: net, WS: ws, By: by}
 		for range 2 { // with buffers of the call before, too
@@ -55,6 +55,6 @@ func TestLatents(t *testing.T) {
 		}
 		net.Params()[0] = 0
 		net.Changed()
-		want = slices.Clone(ws.Activations(net, b.X).Data)
+		want = slices.Clone(net.Activations(ws, b.X).Data)
 	}
 }

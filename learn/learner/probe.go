@@ -46,8 +46,8 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	if p.ahead == nil {
 		p.ahead = net.Clone()
 	}
-	ws.StepFrom(p.ahead, net, p.r.Opt.LR())
-	now, then := ws.ForwardPair(net, p.ahead, b.X, p.candidates)
+	p.ahead.StepFrom(ws, net, p.r.Opt.LR())
+	now, then := net.ForwardPair(ws, p.ahead, b.X, p.candidates)
 	p.now = slices.Grow(p.now[:0], len(dst))[:len(dst)]
 	if err := (loss.CrossEntropy{}).Rows(p.now, loss.Input{Logits: now, Y: b.Y}); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 				return err
 			}
 			clear(p.r.Net.Grads())
-			p.r.Net.Backward(p.r.WS, &p.d)
+			p.r.WS.Backward(&p.d)
 			*dst = append(*dst, p.r.Net.Grads()...)
 		}
 		return nil

@@ -81,7 +81,7 @@ func gradient(t *testing.T, net *nn.Network, b ocl.Batch) ([]float32, float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net.Backward(ws, d)
+	ws.Backward(d)
 	return slices.Clone(net.Grads()), mean
 }
 

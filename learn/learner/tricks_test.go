@@ -205,7 +205,7 @@ func TestICaRLReview(t *testing.T) {
 		d.Row(i)[0], d.Row(i)[1] = float32(p[0]/5), float32(p[1]/5)
 	}
 	clear(before.Grads())
-	before.Backward(ws, d)
+	ws.Backward(d)
 	optim.SGD{LR: 0.01}.New().Step(before, ws)
 	for i, v := range r.Net.Params() {
 		if want := before.Params()[i]; !(math.Abs(float64(v-want)) <= 1e-6) {

@@ -323,7 +323,7 @@ func (r *methodRig) pass(p method.Pass) {
 	case method.Score:
 		for _, x := range list {
 			r.ahead.Changed() // its weights are to be packed
-			r.ws.ForwardPair(r.net, r.ahead, x, nn.BatchOnly)
+			r.net.ForwardPair(r.ws, r.ahead, x, nn.BatchOnly)
 		}
 	case method.Gradients:
 		sum := 0
