@@ -2,17 +2,17 @@ package nn
 
 import "fmt"
 
-// Inherit makes n the heir of networks that have only its first classes outputs and are otherwise the same: LoadState
-// also takes the state of such a network, and Fit a vector of its parameters. What belongs to further outputs stays as
-// it is in the network, so the logits of the first outputs keep their bits and the others begin as they were drawn.
+// Inherit makes n the heir of networks that have only its first classes and are otherwise the same: LoadState also
+// takes the state of such a network, and Fit a vector of its parameters. What belongs to further outputs stays as it is
+// in the network, so the logits of the first outputs keep their bits and the others begin as they were drawn.
 //
 // A learner grows in this way: one is made for more classes and loads the state of one that was made for fewer. All
 // that depends on the number of classes is new then, such as workspaces, and nothing of the smaller network is left to
-// be used by mistake. It panics unless classes is from 1 to the number of outputs.
+// be used by mistake. It panics unless classes is from 1 to Info.Capacity.
 func (n *Network) Inherit(classes int) {
 	if classes < 1 || classes > n.info.Capacity {
-		panic(fmt.Sprintf("nn: Inherit: %d outputs for a network of %d. Inherit at least 1 and at most all", classes,
-			n.info.Capacity))
+		panic(fmt.Sprintf("nn: Inherit: %d classes for a network with a capacity of %d. Inherit at least 1 and at most all",
+			classes, n.info.Capacity))
 	}
 	n.info.Inherited = classes
 }

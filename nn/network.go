@@ -16,7 +16,7 @@ import (
 // workspace; what goes on from the last Forward in a workspace is a method of the workspace.
 type Network struct {
 	set     *kernel.Set
-	info    Info // but for Classes and Outputs, which active says
+	info    Info // but for Classes, Outputs and Version, which Info fills in
 	active  int  // classes; 0 means all, see SetActive
 	trunk   int  // layers before the head
 	stages  []stage
@@ -33,13 +33,14 @@ type Network struct {
 
 var versions atomic.Uint64
 
-// Params is the flat vector of all parameters [P], in the order of Info.Named. Whoever writes to it calls Changed.
+// Params is the flat vector of all parameters [P], at the places that Info.Named says. Whoever writes to it calls
+// Changed.
 func (n *Network) Params() []float32 { return n.params }
 
-// Grads is the flat vector of all gradients [P], in the same order.
+// Grads is the flat vector of the gradients [P] of Params, at the same places.
 func (n *Network) Grads() []float32 { return n.grads }
 
-// Running is the flat vector of all running means and variances of batch norm.
+// Running is the flat vector of all running means and variances of batch norm, at the places that Info.Statistics says.
 func (n *Network) Running() []float32 { return n.running }
 
 // Changed must be called after Params were written to: packed weights are then packed again before their next use.
@@ -53,8 +54,10 @@ func (n *Network) Clone() *Network {
 }
 
 // CopyFrom sets parameters, running statistics and the number of active classes to those of src, a network of the same
-// shape. Where src is that but for further outputs, n takes its first outputs, and all of n's are active: so a network
-// is cut to the outputs that are in use. It panics where src is of another shape.
+// shape.
+//
+// It also cuts a network to the outputs that are in use: where src has the same shape but for further outputs, n takes
+// the first outputs of src, and all of n's are active. It panics where src is of another shape.
 func (n *Network) CopyFrom(src *Network) {
 	own, others := differInParts(n.shape, src.shape)
 	if own != "" && !n.isCutOf(src) {
@@ -210,7 +213,8 @@ func (ws *Workspace) Close() {
 	ws.pair.close()
 }
 
-// EnableProfile makes the workspace record the time of each layer's work from now on.
+// EnableProfile makes the workspace record the time of each layer's work in Forward, Backward and Accumulate from now
+// on. Predict and ForwardPair are not recorded.
 func (ws *Workspace) EnableProfile() {
 	ws.profile = newProfile(1)
 	if ws.train != nil {
