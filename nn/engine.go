@@ -104,9 +104,10 @@ func convolutionIsKnown(name string) error {
 	return fmt.Errorf("%q is unknown. Use %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
-// ConvolutionsOf is the algorithm of a network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
-// algorithm fits use it, "direct" where none does, "table" for both kinds.
-func ConvolutionsOf(n *Network) string {
+// ConvolutionsUsed is the algorithm that the network's 3×3 convolutions of stride 1 have with its [Engine]: "winograd"
+// where all that Winograd's algorithm fits use it, "direct" where none does, "table" for both kinds. It makes the
+// buffers of a pass of one image to find out.
+func (n *Network) ConvolutionsUsed() string {
 	whole := *n
 	whole.latent = nil // what is frozen has convolutions too
 	p := newPass(&whole, workers.New(1), 1, 1, &packs{})

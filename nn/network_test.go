@@ -362,7 +362,7 @@ func TestConvolutionName(t *testing.T) {
 	} {
 		t.Run(c.use+" "+c.want, func(t *testing.T) {
 			nn.Use(t, nn.Engine{Convolution: c.use})
-			if got := nn.ConvolutionsOf(c.net()); got != c.want {
+			if got := c.net().ConvolutionsUsed(); got != c.want {
 				t.Errorf("%s; want %s", got, c.want)
 			}
 		})
@@ -395,7 +395,7 @@ func TestWorkspaceRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	other := "direct"
-	if nn.ConvolutionsOf(c.net) == other {
+	if c.net.ConvolutionsUsed() == other {
 		other = "winograd"
 	}
 	nn.Use(t, nn.Engine{Convolution: other})

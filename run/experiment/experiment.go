@@ -429,7 +429,7 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	if err != nil {
 		return err
 	}
-	convolution := nn.ConvolutionsOf(net)
+	convolution := net.ConvolutionsUsed()
 	if own {
 		convolution = net.Info().Engine.Convolution // of networks to come
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"ocl/nn"
 	"ocl/nn/arch"
 )
 
@@ -190,7 +189,7 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: rigs[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(rigs[0].net),
+	rep := &Report{Kernel: rigs[0].net.Info().Engine.Kernel, Convolution: rigs[0].net.ConvolutionsUsed(),
 		Workers:    o.Workers,
 		PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {

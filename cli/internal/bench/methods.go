@@ -80,7 +80,7 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		rep.Kernel, rep.Convolution = r.net.Info().Engine.Kernel, nn.ConvolutionsOf(r.net)
+		rep.Kernel, rep.Convolution = r.net.Info().Engine.Kernel, r.net.ConvolutionsUsed()
 		cost, err := r.measure(ctx, o, m)
 		r.close()
 		if err == nil {

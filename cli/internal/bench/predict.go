@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"ocl/nn"
 	"ocl/nn/tensor"
 )
 
@@ -69,7 +68,7 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 	}); err != nil {
 		return nil, err
 	}
-	rep := &PredictReport{Kernel: all[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(all[0].net),
+	rep := &PredictReport{Kernel: all[0].net.Info().Engine.Kernel, Convolution: all[0].net.ConvolutionsUsed(),
 		Workers: o.Workers}
 	for _, t := range all {
 		one, batch := median(t.one), median(t.batch) // which sorts

@@ -11,7 +11,6 @@ import (
 	"ocl"
 	"ocl/learn/learner"
 	"ocl/learn/method"
-	"ocl/nn"
 	"ocl/nn/tensor"
 )
 
@@ -125,7 +124,7 @@ func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 			Left: spent * time.Duration(o.Rounds-round-1) / time.Duration(round+1)})
 	}
 	rep := &TricksReport{
-		Kernel: all[0].net.Info().Engine.Kernel, Convolution: nn.ConvolutionsOf(all[0].net), Workers: o.Workers,
+		Kernel: all[0].net.Info().Engine.Kernel, Convolution: all[0].net.ConvolutionsUsed(), Workers: o.Workers,
 		Memory: o.Memory,
 		Method: o.Method, Steps: o.Steps, Rounds: o.Rounds, MS: 1e3 * median(plain.steps) / float64(o.Steps),
 		EndMS: 1e3 * median(plain.ends),
