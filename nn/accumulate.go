@@ -59,9 +59,9 @@ func (n *Network) Accumulate(ws *Workspace, a Accumulation) error {
 			panic(fmt.Sprintf("nn: Accumulate: gradient %d apart has %d values instead of %d", i+1, len(p), len(n.params)))
 		}
 	}
-	ws.own("Accumulate")
-	ws.learns("Accumulate")
-	ws.belong(n)
+	ws.mustOwn("Accumulate")
+	ws.mustLearn("Accumulate")
+	ws.mustFit(n)
 	images, most := 0, 0
 	for _, x := range a.Batches {
 		n.check(x)
@@ -115,6 +115,9 @@ func (n *Network) accumulateInTurn(ws *Workspace, a Accumulation, most int) erro
 			}
 			dst = ws.sum
 		}
+		if i > 0 {
+			clear(dst)
+		}
 		if err := p.accumulate(n, x, i, a.Loss, dst); err != nil {
 			return err
 		}
@@ -134,11 +137,12 @@ func (a *accumulation) DoChunk(_, batch int) {
 		if a.Apart != nil {
 			dst = a.Apart[batch-1]
 		}
+		clear(dst)
 	}
 	l.err = l.pass.accumulate(a.net, a.Batches[batch], batch, a.Loss, dst)
 }
 
-// accumulate adds the gradient of the first batch to dst, and writes that of a later one there.
+// accumulate adds the gradient of a batch to dst.
 func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int,
 	loss func(batch int, logits, d *tensor.Tensor) error,
 	dst []float32) error {
@@ -151,9 +155,6 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int,
 	p.loss = lossTask{}
 	if err != nil {
 		return err
-	}
-	if batch > 0 {
-		clear(dst)
 	}
 	p.dst, p.samples = dst, nil
 	p.backward(d)

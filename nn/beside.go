@@ -22,10 +22,10 @@ type sideBySide struct {
 // valid until its next use. Backward must not follow.
 func (n *Network) ForwardPair(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
 	n.check(x)
-	ws.own("ForwardPair")
-	ws.learns("ForwardPair")
-	ws.belong(n)
-	ws.belong(other)
+	ws.mustOwn("ForwardPair")
+	ws.mustLearn("ForwardPair")
+	ws.mustFit(n)
+	ws.mustFit(other)
 	ws.last = nil
 	p := &ws.pair
 	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
@@ -70,8 +70,8 @@ func (d *descent) Do(lo, hi int) {
 // its shape, which stays as it is, and the number of active classes to that of src. Running statistics and gradients of
 // n stay as they are too.
 func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
-	ws.belong(n)
-	ws.belong(src)
+	ws.mustFit(n)
+	ws.mustFit(src)
 	ws.descending = descent{n, src, float32(lr)}
 	ws.Share(&ws.descending, len(n.params))
 	ws.descending = descent{}

@@ -34,21 +34,21 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	b.conv1 = p.conv(in, out, w, l.conv1)
 	b.conv2 = p.conv(out, out, conv.Window{Taps: 9, Stride: 1}, l.conv2)
 	b.bn1, b.bn2 = p.norm(out, true, l.norm1), p.norm(out, true, l.norm2)
-	b.y1, b.y = p.own("mid", out), p.activation(out)
+	b.y1, b.y = p.allocate("mid", out), p.activation(out)
 	b.z1 = p.sum("z", b.conv1, out, b.y1)
 	if l.short.size > 0 {
 		b.short = p.conv(in, out, conv.Window{Taps: 1, Stride: l.stride}, l.short)
 		b.bnS = p.norm(out, false, l.normS)
 		b.s = b.y // y is free until the sum is written there
 		if p.inference {
-			b.s = p.own("short", out) // convolutions write to y before they read it
+			b.s = p.allocate("short", out) // convolutions write to y before they read it
 		}
 		b.zs = p.sum("short z", b.short, out, b.s)
 	}
 	b.z2 = p.sum("z", b.conv2, out, b.y)
 	if !in.ChannelLast && l.stride == 2 {
 		b.split = conv.NewPhases(p.set, in)
-		b.xs = p.own("phases", b.split.Split)
+		b.xs = p.allocate("phases", b.split.Split)
 	}
 	if p.inference {
 		return b, out

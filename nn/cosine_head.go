@@ -42,10 +42,10 @@ type cosineState struct {
 func (l *cosineLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	out := conv.ChannelLastLayout(l.out, 1, 1, in.N)
 	s := &cosineState{l: l, in: in, out: out, conv: p.conv(in, out, conv.Window{Taps: 1, Stride: 1}, l.w)}
-	s.cos, s.y = p.own(l.w.name+" cosines", out), p.own(l.w.name, out)
+	s.cos, s.y = p.allocate(l.w.name+" cosines", out), p.allocate(l.w.name, out)
 	s.rows, s.columns, s.slopes = make([]float64, in.N), make([]float64, l.out), make([]float64, l.out)
 	if !p.inference {
-		s.g = p.own("dlinear", in)
+		s.g = p.allocate("dlinear", in)
 	}
 	return s, out
 }

@@ -29,7 +29,7 @@ func (b *Builder) Flatten() error {
 
 func (l flattenLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	s := &flattenState{in: conv.ChannelLastLayout(l.values, 1, 1, in.N)}
-	s.x = p.own("input", s.in)
+	s.x = p.allocate("input", s.in)
 	p.features, p.featureLayout = s.x, s.in
 	return s, s.in
 }

@@ -62,8 +62,8 @@ func (b *Builder) staged() {
 // the frozen stages too.
 //
 // It is an error, which changes nothing, where the network has fewer stages, and for a latent network where no stage is
-// frozen or the activations have the shape of an image. A workspace that was used before panics with the network, so call it
-// before the first pass.
+// frozen or the activations have the shape of an image. Call it before the network's first pass: a workspace that was
+// used before panics with the network.
 func (n *Network) Freeze(stages int, latent bool) error {
 	if stages < 0 {
 		return fmt.Errorf("nn: %d stages to freeze. Use 0 for none", stages)
@@ -93,8 +93,8 @@ func (n *Network) Freeze(stages int, latent bool) error {
 	return nil
 }
 
-// learned returns the layers of a pass that learns, and how many of them are frozen.
-func (n *Network) learned() (layers []layer, frozen int) {
+// passLayers returns the layers of a pass that learns, and how many of them are frozen.
+func (n *Network) passLayers() (layers []layer, frozen int) {
 	if n.latent != nil {
 		return n.latent.layers, 1
 	}
@@ -113,7 +113,7 @@ func (n *Network) inputLayout(images int) conv.Layout {
 
 // lowest is the first layer that a backward pass reaches: behind the frozen ones, the first with parameters.
 func (n *Network) lowest() int {
-	layers, at := n.learned()
+	layers, at := n.passLayers()
 	for at > 0 && at < len(layers) {
 		switch layers[at].(type) {
 		case channelLastLayer, poolLayer:

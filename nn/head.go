@@ -97,15 +97,15 @@ func (l *linearLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	}
 	out := conv.ChannelLastLayout(l.out, 1, 1, in.N)
 	s := &linearState{l: l, in: in, out: out, conv: p.conv(in, out, conv.Window{Taps: 1, Stride: 1}, l.w)}
-	s.y = p.own(l.w.name, out)
+	s.y = p.allocate(l.w.name, out)
 	if l.input {
-		s.x = p.own("input", in)
+		s.x = p.allocate("input", in)
 	}
 	if l.features {
 		p.features, p.featureLayout = s.y, out
 	}
 	if !p.inference {
-		s.g = p.own("dlinear", in)
+		s.g = p.allocate("dlinear", in)
 	}
 	return s, out
 }

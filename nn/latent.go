@@ -37,7 +37,7 @@ func (n *Network) Activations(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 		panic("nn: Activations of a network that takes images alone. Freeze it as a latent one before")
 	}
 	n.checkImages(x)
-	ws.belong(n)
+	ws.mustFit(n)
 	return ws.below.of(n, ws, x)
 }
 
@@ -53,12 +53,12 @@ type below struct {
 func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case b.net == nil:
-		b.net, b.version = n.below(), n.version
+		b.net, b.version = n.frozenPart(), n.version
 		b.ws = ws.Beside()
 	case b.version != n.version:
 		if !slices.Equal(b.net.params, n.params[:n.frozen.params]) ||
 			!slices.Equal(b.net.running, n.running[:n.frozen.running]) {
-			b.net = n.below()
+			b.net = n.frozenPart()
 		}
 		b.version = n.version
 	}
@@ -67,8 +67,8 @@ func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	return &b.out
 }
 
-// below is a network of the frozen stages alone, with copies of their parameters. Its features are their activations.
-func (n *Network) below() *Network {
+// frozenPart is a network of the frozen stages alone, with copies of their parameters. Its features are their activations.
+func (n *Network) frozenPart() *Network {
 	g, k := n.frozen.out, n.frozen
 	b := &Network{
 		set: n.set, trunk: k.layers + 1, layers: append(slices.Clone(n.layers[:k.layers]), exitLayer{}),

@@ -51,7 +51,7 @@ func (f Footprint) Pass(images int) (float64, error) {
 		floats += float64(copies) * float64(g.Size())
 	}
 	g := n.inputLayout(images)
-	layers, frozen := n.learned()
+	layers, frozen := n.passLayers()
 	for i, l := range layers {
 		if i == frozen {
 			floats = 0 // frozen layers share their maps, so only those above count

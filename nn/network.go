@@ -204,7 +204,7 @@ func (ws *Workspace) Workers() int { return ws.team.Size() }
 // Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is
 // harmless.
 func (ws *Workspace) Close() {
-	ws.own("Close")
+	ws.mustOwn("Close")
 	if ws.reader && ws.below.ws != nil { // it has workers of its own
 		ws.below.ws.Close()
 	}
@@ -289,9 +289,9 @@ func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tenso
 	return logits
 }
 
-// belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or
+// mustFit panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or
 // whose weights are packed otherwise: another one, or the same one before a Freeze.
-func (ws *Workspace) belong(n *Network) {
+func (ws *Workspace) mustFit(n *Network) {
 	if ws.team.Closed() {
 		panic("nn: the workspace was closed. Make another one with NewWorkspace")
 	}
@@ -308,15 +308,15 @@ func (ws *Workspace) belong(n *Network) {
 	}
 }
 
-// own panics if the workspace uses the workers of another one.
-func (ws *Workspace) own(what string) {
+// mustOwn panics if the workspace uses the workers of another one.
+func (ws *Workspace) mustOwn(what string) {
 	if ws.beside {
 		panic(fmt.Sprintf("nn: %s: the workspace is beside another one. Use that one", what))
 	}
 }
 
-// learns panics if the workspace shares packed weights with others and so must not change them.
-func (ws *Workspace) learns(what string) {
+// mustLearn panics if the workspace shares packed weights with others and so must not change them.
+func (ws *Workspace) mustLearn(what string) {
 	if ws.reader {
 		panic(fmt.Sprintf("nn: %s: the workspace is one of Readers, which predict only. Use one of NewWorkspace", what))
 	}
@@ -332,8 +332,8 @@ func (ws *Workspace) lastForward() *pass {
 
 // trainFor is the pass that a backward pass can follow, with room for so many images.
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
-	ws.belong(n)
-	ws.learns("Forward")
+	ws.mustFit(n)
+	ws.mustLearn("Forward")
 	if ws.train == nil || ws.train.n < images {
 		ws.train = newPass(n, ws.team, images, 0, ws.packs)
 		ws.train.profile = ws.profile
@@ -400,7 +400,7 @@ func (ws *Workspace) BackwardPerSample(dlogits *tensor.Tensor, dst []float32) {
 
 func (ws *Workspace) backward(d *tensor.Tensor, dst, samples []float32) {
 	p := ws.lastForward()
-	ws.belong(p.net)
+	ws.mustFit(p.net)
 	if p.spent {
 		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
 	}

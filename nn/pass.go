@@ -13,12 +13,14 @@ import (
 type pass struct {
 	set  *kernel.Set
 	team *workers.Team
-	// buffers are shared between layers; there is no backward pass. In a pass that learns, this is so of frozen layers
+	// inference says that the layer that binds or runs now shares its buffers with others and has no backward pass: each
+	// layer where the pass does not learn, and the frozen ones where it does
 	inference bool
 	learns    bool // a backward pass can follow
 	frozen    int  // the first layers, which infer
 	lowest    int  // the first layer that gets a gradient
-	// the layer that runs back is that one, above frozen ones: nobody asks for the gradient of its input
+	// last says that the layer whose backward pass runs is the lowest one, and frozen ones are below it: nobody reads the
+	// gradient of its input
 	last             bool
 	still            int // batch norms of frozen layers, the first ones
 	states           []state
@@ -63,7 +65,7 @@ type pass struct {
 // the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
 // weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
-	layers, frozen := net.learned()
+	layers, frozen := net.passLayers()
 	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(),
 		n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.info.Engine.Convolution, Workers: team.Size()}
@@ -94,8 +96,8 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	return s
 }
 
-// own is a buffer of one layer alone, where a backward pass needs it; inference shares it by role and shape.
-func (p *pass) own(role string, g conv.Layout) []float32 {
+// allocate returns a buffer of one layer alone, where a backward pass needs it; inference shares it by role and shape.
+func (p *pass) allocate(role string, g conv.Layout) []float32 {
 	if p.inference {
 		return p.buffer(role, g)
 	}
@@ -116,7 +118,7 @@ func (p *pass) buffer(role string, g conv.Layout) []float32 {
 // input.
 func (p *pass) activation(g conv.Layout) []float32 {
 	p.parity ^= 1
-	return p.own(fmt.Sprint("activation", p.parity), g)
+	return p.allocate(fmt.Sprint("activation", p.parity), g)
 }
 
 // sum returns the buffer for the output z of a convolution, from which batch norm computes y. A backward pass needs
@@ -126,7 +128,7 @@ func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float
 	if p.inference && c.Finishes() {
 		return y
 	}
-	return p.own(role, g)
+	return p.allocate(role, g)
 }
 
 // gradient returns a buffer for the gradient of a layer's input. Two buffers alternate, because a block still reads the

@@ -79,7 +79,7 @@ func (n *Network) entering(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 		return n.Activations(ws, x)
 	}
 	n.check(x)
-	ws.belong(n)
+	ws.mustFit(n)
 	return x
 }
 
@@ -114,14 +114,14 @@ func (n *Network) Readers(count, size int) []*Workspace {
 	var frozen *Network
 	var below []*Workspace
 	if n.latent != nil {
-		frozen = n.below()
+		frozen = n.frozenPart()
 		below = frozen.Readers(count, size)
 	}
 	all := make([]*Workspace, count)
 	for i := range all {
 		ws := n.NewWorkspace(size)
 		ws.packs, ws.reader = shared, true
-		ws.belong(n)
+		ws.mustFit(n)
 		ws.makeEval(n)
 		if frozen != nil {
 			ws.below.net, ws.below.ws, ws.below.version = frozen, below[i], n.version
