@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"ocl/internal/budget"
 	"ocl/internal/input"
 	"ocl/internal/limit"
 )
@@ -31,6 +32,44 @@ var ErrCorrupt = errors.New("the file is damaged")
 
 // castagnoli is CRC32C, which processors compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Loaded is a checkpoint that was read. Skipped says, newest first, what is wrong with the files newer than Path. A
+// person should see it, as the work after Path is repeated.
+type Loaded struct {
+	*Container
+	Path    string
+	Number  int64  // of a file of [Numbered]
+	File    []byte // all of the file at Path as it was read, which the container has views of; it must not be changed
+	Skipped []error
+}
+
+// Read reads a checkpoint file. A file that is damaged is an error that wraps [ErrCorrupt].
+func Read(path string) (Loaded, error) {
+	b, err := read(path)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	c, err := Parse(b)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	return Loaded{Container: c, Path: path, File: b}, nil
+}
+
+// read reads a file as a whole, if it has the beginning and the end of a checkpoint. A huge file with holes, or one
+// that was cut, is refused before it takes any memory.
+func read(path string) ([]byte, error) {
+	want := input.Want{Most: min(limit.Checkpoint, budget.Bytes())}
+	file, size, err := input.Open(path, want)
+	if err != nil {
+		return nil, err
+	}
+	err = checkEnds(file, size)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return input.ReadFile(path, want)
+}
 
 // WriteTo writes the container in the file format, with all sections, and returns the number of bytes written.
 func (c *Container) WriteTo(w io.Writer) (int64, error) {
