@@ -39,8 +39,8 @@ func OpenDir(folder string) (*Dir, error) {
 // Save writes the checkpoint of a step (≥ 0) and returns its path. A folder that somebody has removed is made again, if
 // the folder above it is still there. Without an error, the file is safe on the disk, and the folder has this file, the
 // one that was saved or loaded before it, and those that could not be removed (see [Dir.Warn]). All others are gone:
-// where a run was resumed from an earlier one, those of later steps are damaged. With an error, the folder is
-// unchanged.
+// where a run was resumed from an earlier one, those of later steps are damaged. With an error no file has gone, and
+// the new one may be there (see [Numbered.Write]).
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	number, folder := int64(step), d.files.Folder
 	err := d.files.Write(number, c)

@@ -69,8 +69,9 @@ func (n Numbered) names() (names []string, err error) {
 	return names, nil
 }
 
-// Write writes the file of a number, in place of one that is there. Without an error it is on the disk; with one,
-// nothing was changed.
+// Write writes the file of a number, in place of one that is there. Without an error it is on the disk. With one, the
+// number has the file that it had, or the new one where only its name is not known to be on the disk; a private folder
+// may have been made.
 func (n Numbered) Write(number int64, c *Container) (err error) {
 	if number < 0 {
 		panic(fmt.Sprintf("checkpoint: %s %d", n.What, number))
