@@ -10,8 +10,10 @@ import (
 )
 
 // Crowd is a listener that never lets anybody wait: where more connections are open than most, or more of strangers
-// than that, an older one is closed. A connection is a stranger's until [Work] says that it is not. Of strangers the
-// oldest one goes of the address that has most of them; of the others the one that has been idle for the longest time.
+// than strangers, one is closed. A connection is a stranger's until [Work] says that it is not. Of too many strangers
+// the oldest one goes of the address that has most of them. Else the one that has been idle for the longest time goes
+// of those that are no strangers'; if all of them are at work, a stranger's as before. That is the new one itself where
+// there is no other: Accept then returns it closed.
 // The server's ConnContext must be [Context].
 func Crowd(l net.Listener, most, strangers int) net.Listener {
 	return &crowd{Listener: l, most: most, strangers: strangers, here: map[*visitor]bool{}}
@@ -87,13 +89,14 @@ func (c *crowd) surplus() (goes *visitor) {
 			goes, least = v, v.since
 		}
 	}
-	if strangers <= c.strangers && (len(c.here) <= c.most || goes != nil) {
-		if len(c.here) <= c.most {
-			return nil
-		}
+	switch {
+	case strangers > c.strangers: // one of them goes, also where others are idle
+		goes = nil
+	case len(c.here) <= c.most:
+		return nil
+	case goes != nil:
 		return goes
 	}
-	goes = nil
 	for v := range c.here {
 		if !v.known && (goes == nil || many[v.from] > many[goes.from] || many[v.from] == many[goes.from] &&
 			v.since < goes.since) {

@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -84,6 +85,24 @@ func TestACrowdMakesRoom(t *testing.T) {
 	endC()
 	if n := len(l.(*crowd).here); n != 4 {
 		t.Errorf("%d are here, want 4", n)
+	}
+}
+
+// TestACrowdThatWorks: where all others are at work, the new one is closed at once, and none of the others.
+func TestACrowdThatWorks(t *testing.T) {
+	l := Crowd(&line{from: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}}, 2, 2)
+	for i := range 3 {
+		v, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		Work(Context(t.Context(), v))
+		if err := v.SetWriteDeadline(time.Time{}); (i == 2) != errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("connection %d: %v", i, err)
+		}
+	}
+	if n := len(l.(*crowd).here); n != 2 {
+		t.Errorf("%d are here, want 2", n)
 	}
 }
 
