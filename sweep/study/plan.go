@@ -12,13 +12,13 @@ func Plan(store Store, jobs []Job, found *Reuse) *plan.Plan {
 		one, left := plan.Run(j.Experiment, j.Run, j.Plan), 0.0
 		one.Folders, one.Timing, one.Tuned, one.After, one.Steps, one.FLOPs = []string{j.Folder}, j.Timing, j.Tuned, j.After,
 			j.Steps, j.FLOPs
-		switch {
-		case store.State(j.Entry).Phase == progress.Done:
+		switch st := store.State(j.Entry); {
+		case st.Phase == progress.Done:
 			one.Done = 1
 		case found != nil && found.Matches(n):
 			one.Taken = 1
 		default:
-			left = j.FLOPs
+			left = j.FLOPs * (1 - min(1, float64(st.Progress.Step)/float64(max(j.Steps, 1))))
 		}
 		p.Add(one, j.Plan, left)
 	}
