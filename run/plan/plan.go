@@ -10,10 +10,10 @@ import (
 	"ocl/run/experiment"
 )
 
-// ResultBytes and EventBytes are about what a finished run leaves: its result and, for each step, a line of
+// resultBytes and EventBytes are about what a finished run leaves: its result and, for each step, a line of
 // events.jsonl. They were measured on runs of Split CIFAR-100.
 const (
-	ResultBytes = 40_000
+	resultBytes = 40_000
 	EventBytes  = 110
 )
 
@@ -124,7 +124,7 @@ func (p *Plan) Estimate(ctx context.Context, workers int) error {
 		if err != nil {
 			return err
 		}
-		r.Seconds = r.left / float64(max(1, r.Open())) / speed
+		r.Seconds = r.left / float64(r.Open()) / speed
 	}
 	return Stopped(ctx)
 }
@@ -146,7 +146,7 @@ func (p *Plan) Total() (t Total) {
 		open := r.Open()
 		t.Runs, t.Done, t.Open = t.Runs+len(r.Seeds), t.Done+r.Done, t.Open+open
 		t.Seconds += float64(open) * r.Seconds
-		t.DiskBytes += int64(open) * (ResultBytes + int64(r.Steps)*EventBytes)
+		t.DiskBytes += int64(open) * (resultBytes + int64(r.Steps)*EventBytes)
 		t.CheckpointBytes += int64(open) * 2 * r.CheckpointBytes
 		t.MemoryBytes, t.Experts = max(t.MemoryBytes, r.MemoryBytes), max(t.Experts, r.Experts)
 		if open > 0 {

@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
 
 	"ocl/config"
+	"ocl/run/experiment"
 )
 
 // TestTrialsAreSmall: a dry run tries no network and no batch that takes long or much memory, and leaves usual ones as
@@ -42,5 +44,21 @@ func TestBusy(t *testing.T) {
 		if got := busyText(tt.loads, tt.cores); got != tt.want {
 			t.Errorf("%q on %d cores: %q, want %q", tt.loads, tt.cores, got, tt.want)
 		}
+	}
+}
+
+// TestTrialThatDiverges: a method whose first step diverges has no speed, so that no plan says that it takes no time.
+func TestTrialThatDiverges(t *testing.T) {
+	c := config.Default()
+	c.Methods, c.Runs = []string{"er"}, 1
+	c.Data = config.Data{Name: "glyphs", Size: 8, TrainPerClass: 2, TestPerClass: 1}
+	c.Network.Name, c.Optimizer.LR, c.Replay.Iterations = "linear", 1e38, 3
+	x, err := experiment.Open(t.Context(), c, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var timer Timer
+	if speed, err := timer.Speed(t.Context(), x, "er"); !errors.Is(err, errDiverged) {
+		t.Errorf("the speed %v, %v", speed, err)
 	}
 }

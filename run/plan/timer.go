@@ -57,6 +57,9 @@ func Stopped(ctx context.Context) error {
 	return nil
 }
 
+// errDiverged says that a trial has no step whose time could be taken.
+var errDiverged = errors.New("the first step diverges")
+
 // Timer measures the speed of methods in short trials, each once. A trial writes nothing.
 type Timer struct {
 	Workers int // goroutines of a trial
@@ -102,9 +105,12 @@ func (t *Timer) Speed(ctx context.Context, x *experiment.Experiment, name string
 	}
 	shrink(&cfg)
 	step, plan, err := t.trial(ctx, x, cfg)
-	if err != nil && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
+	if err != nil && !errors.Is(err, errDiverged) && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
 		cfg.Network.Name = "mlp"
 		step, plan, err = t.trial(ctx, x, cfg)
+	}
+	if errors.Is(err, errDiverged) {
+		return 0, fmt.Errorf("plan: %s: %w, so that nobody can say how long its steps take. Use a smaller --lr", name, err)
 	}
 	if err != nil {
 		return 0, err
@@ -170,11 +176,11 @@ func (t *Timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.
 		took = took[trialSkipped:]
 	case n > 1: // the stream is short, such as one that adds a class
 		took = took[1:]
-	case n == 0: // the first step diverged
-		return 0, plan, nil
+	case n == 0:
+		return 0, plan, errDiverged
 	}
-	for _, t := range took {
-		step += t
+	for _, one := range took {
+		step += one
 	}
 	return step / time.Duration(len(took)), plan, nil
 }
