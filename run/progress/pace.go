@@ -43,8 +43,8 @@ func (r *Run) done() float64 {
 		r.working*at(r.plan.PrepareFLOPs, r.Progress.Task-1)
 }
 
-// Mark notes how much is done now, to tell how fast the run is. Those who set the state of a run call it.
-func (r *Run) Mark(now time.Time) {
+// mark notes how much is done now, to tell how fast the run is.
+func (r *Run) mark(now time.Time) {
 	work := r.Share() * r.Work
 	// What was done before work that goes down was counted too early: a step with long work in it counts when it ends.
 	for n := len(r.marks); n > 0 && r.marks[n-1].work > work; n-- {
@@ -75,7 +75,7 @@ func (r *Run) since(t time.Time) float64 {
 }
 
 // Todo returns the work of all runs and how much of it is left. A run whose work is not known is taken to be like the
-// others, and the rest of one that has failed is not done.
+// others, and of one that has failed nothing is left: its rest will not be done.
 func Todo(runs []*Run) (all, left float64) {
 	known, n := 0.0, 0
 	for _, r := range runs {
@@ -101,7 +101,8 @@ func Todo(runs []*Run) (all, left float64) {
 	return all, left
 }
 
-// ShareOf is the part of the work of all runs that is done; 0 where there are none.
+// ShareOf is the part of the work of all runs that is not left ([Todo]), so that it is 1 once each has ended or failed; 0
+// where there are none.
 func ShareOf(runs []*Run) float64 {
 	all, left := Todo(runs)
 	if all == 0 {

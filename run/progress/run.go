@@ -68,8 +68,8 @@ func (m *Mean) add(v float64) {
 	m.Value += smoothing / m.weight * (v - m.Value)
 }
 
-// Seen is the mean accuracy on the tasks learned after task t (0-based); nil where none of them was evaluated.
-func Seen(t int, accuracy []*float64) *float64 {
+// seen is the mean accuracy on the tasks learned after task t (0-based); nil where none of them was evaluated.
+func seen(t int, accuracy []*float64) *float64 {
 	sum, n := 0.0, 0
 	for j, a := range accuracy {
 		if a != nil && j <= t {
@@ -101,13 +101,13 @@ func (r *Run) Begin(now time.Time, plan result.Plan, tasks []Task, steps, tests 
 	if r.Steps == 0 {
 		r.Steps, r.Work = plan.Steps, plan.FLOPs
 	}
-	r.Mark(now)
+	r.mark(now)
 }
 
 // Told takes what a store says of a run that another process may be at work on.
 func (r *Run) Told(now time.Time, st State) {
 	*r = Run{Name: r.Name, Steps: r.Steps, Work: r.Work, marks: r.marks, State: st}
-	r.Mark(now)
+	r.mark(now)
 }
 
 // TaskBegin notes that task t (0-based) begins. A task may have no evaluation, but its preparation (a review) is done.
@@ -121,14 +121,14 @@ func (r *Run) TaskBegin(now time.Time, t int) {
 	if first && r.ahead == 0 { // what an earlier process prepared is none of this one's speed
 		r.marks = nil
 	}
-	r.Mark(now)
+	r.mark(now)
 }
 
 // Step notes that a step of the run has ended, with what it says of itself; nil is not known.
 func (r *Run) Step(now time.Time, step int, s *ocl.StepStats) {
 	r.Progress.Step, r.Progress.Working, r.working = r.ahead+step, 0, 0
 	if s == nil {
-		r.Mark(now)
+		r.mark(now)
 		return
 	}
 	if s.Samples > 0 && s.Correct >= 0 { // otherwise the learner only stored
@@ -143,20 +143,20 @@ func (r *Run) Step(now time.Time, step int, s *ocl.StepStats) {
 		r.Rate = r.samples.Value / r.seconds.Value
 	}
 	r.lastStep = now
-	r.Mark(now)
+	r.mark(now)
 }
 
 // Working notes the share of the long work under way that is done, inside a step or before an evaluation.
 func (r *Run) Working(now time.Time, share float64) {
 	r.working, r.Progress.Working = share, share
-	r.Mark(now)
+	r.mark(now)
 }
 
 // Tested notes that so many samples of an evaluation are predicted.
 func (r *Run) Tested(now time.Time, done, total int) {
 	r.Progress.Working = 0
 	r.testing, r.Tests, r.Testing = done, total > 0, float64(done)/float64(max(total, 1))
-	r.Mark(now)
+	r.mark(now)
 }
 
 // Evaluated notes that an evaluation is over.
@@ -174,10 +174,10 @@ func (r *Run) Evaluated(now time.Time, e train.Evaluated) {
 			r.tested += r.tasks[j].Test
 		}
 	}
-	if seen := Seen(e.Task, e.Accuracy); seen != nil {
+	if seen := seen(e.Task, e.Accuracy); seen != nil {
 		r.Progress.Seen = seen
 	}
-	r.Mark(now)
+	r.mark(now)
 }
 
 func at(list []int64, t int) float64 {
@@ -192,7 +192,7 @@ func (r *Run) learned(t int, accuracy []*float64) {
 	for len(r.After) <= t {
 		r.After = append(r.After, nil)
 	}
-	r.After[t] = Seen(t, accuracy)
+	r.After[t] = seen(t, accuracy)
 }
 
 // End notes how a run has ended, with its result, which may be nil. A run that is kept, or that an earlier process
