@@ -95,9 +95,9 @@ func Digest(pixels []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// apply writes an event into the book, and returns what it asks of the learner; nil is nothing. The pixels are those of
+// enter writes an event into the book, and returns what it asks of the learner; nil is nothing. The pixels are those of
 // the file in the event, or nil. An error says that the journal is damaged: nothing that a request can bring is one.
-func (k *book) apply(e journal.Event, pixels []byte) (o *op, err error) {
+func (k *book) enter(e journal.Event, pixels []byte) (o *op, err error) {
 	if e.Number != k.last+1 {
 		return nil, fmt.Errorf("daemon: event %d comes after event %d. Put a good copy of the folder in its place", e.Number,
 			k.last)

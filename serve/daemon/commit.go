@@ -399,7 +399,7 @@ func (d *Daemon) versioned() time.Time {
 func (d *Daemon) enter(lines []line, first int64) error {
 	for i, l := range lines {
 		l.Number = first + int64(i)
-		o, err := d.state.apply(l.Event, l.pixels)
+		o, err := d.state.enter(l.Event, l.pixels)
 		if err != nil { // it was admitted, so this is a fault of this program
 			d.breaks(err)
 			return d.broken

@@ -181,7 +181,7 @@ func (d *Daemon) recover() error {
 		if e.Number = number; err != nil || number != d.state.book.last+1 { // the rest is read
 			return err
 		}
-		_, err = d.state.apply(e, nil)
+		_, err = d.state.enter(e, nil)
 		return err
 	}
 	for _, note := range d.trainer.Notes() {
@@ -330,7 +330,7 @@ func (d *Daemon) change() {
 // Close takes nothing any more, learns what waits as far as ctx allows, saves, and ends. What was not learned is
 // learned after the next start. Any goroutine may call it, and more than once; the first ctx counts.
 func (d *Daemon) Close(ctx context.Context) error {
-	return d.end.Come(func() error { return d.close(ctx) })
+	return d.end.Do(func() error { return d.close(ctx) })
 }
 
 func (d *Daemon) close(ctx context.Context) error {

@@ -20,7 +20,7 @@ func BenchmarkExpire(b *testing.B) {
 				k := newBook(len(pixels), bounds{Count: 1, Bytes: 1, Age: time.Hour, IDs: of.ids})
 				add := func(e journal.Event) {
 					e.Number = k.last + 1
-					if _, err := k.apply(e, pixels); err != nil {
+					if _, err := k.enter(e, pixels); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -36,7 +36,7 @@ func FuzzEvents(f *testing.F) {
 			if i%2 == 1 {
 				e.ID += "x"
 			}
-			if _, err := s.apply(e, nil); err == nil && s.drain(t.Context()) != nil {
+			if _, err := s.enter(e, nil); err == nil && s.drain(t.Context()) != nil {
 				return
 			}
 		}

@@ -98,7 +98,7 @@ func (s *state) replay(ctx context.Context, j journal.Journal, last int64) error
 			return nil
 		}
 		s.mu.Lock()
-		_, err := s.apply(e, nil)
+		_, err := s.enter(e, nil)
 		s.mu.Unlock()
 		if err != nil {
 			return err
