@@ -166,7 +166,7 @@ func (l *Learner) Close() error {
 	if l.ended == nil {
 		return fmt.Errorf("live: close: %w", errZero)
 	}
-	return l.end.Come(func() error {
+	return l.end.Do(func() error {
 		l.mu.Lock() // nothing comes into the queue any more
 		close(l.closing)
 		l.mu.Unlock()

@@ -286,7 +286,7 @@ func (t *Trainer) Close() error {
 	if !t.made() {
 		return fmt.Errorf("live: close: %w", errZero)
 	}
-	return t.end.Come(func() error {
+	return t.end.Do(func() error {
 		t.working.Lock()
 		defer t.working.Unlock()
 		t.publisher.close()

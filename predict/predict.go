@@ -288,7 +288,7 @@ func (p *Predictor) checkImages(n, bytes, size int) error {
 // Close ends the predictor when the calls that are at work have ended, and returns then. Calls that wait for them
 // return [ErrClosed]. Closing twice is harmless.
 func (p *Predictor) Close() {
-	_ = p.end.Come(func() error {
+	_ = p.end.Do(func() error {
 		p.slots.Close()
 		for _, s := range p.slots.All() {
 			s.ws.Close()

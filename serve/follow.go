@@ -238,7 +238,7 @@ func (r *replica) handler(o api.Options) (http.Handler, error) {
 func (r *replica) failed() <-chan error { return nil }
 
 func (r *replica) close(context.Context) error {
-	return r.end.Come(func() error {
+	return r.end.Do(func() error {
 		r.stop()
 		r.ended.Wait()
 		return r.retire(r.current.Load())

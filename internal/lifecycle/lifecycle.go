@@ -1,6 +1,6 @@
 // Package lifecycle is how things of a process end that have goroutines, files or calls at work. Any goroutine may
-// close them, at any time and again: each Close returns when the end has come, with the same error, and calls after it
-// return one error. The suite in package lifecycletest checks that. Start at [End].
+// close them, at any time and again: each Close returns when the end has come, with the same error where it has one,
+// and calls after it return one error. The suite in package lifecycletest checks that. Start at [End].
 package lifecycle
 
 import (
@@ -15,8 +15,8 @@ type End struct {
 	err   error
 }
 
-// Come does what ends it in the first call. Each call returns when that is done, with its error.
-func (e *End) Come(end func() error) error {
+// Do does what ends it in the first call, as [sync.Once.Do]. Each call returns when that is done, with its error.
+func (e *End) Do(end func() error) error {
 	e.once.Do(func() {
 		e.begun.Store(true)
 		e.err = end()
@@ -24,7 +24,7 @@ func (e *End) Come(end func() error) error {
 	return e.err
 }
 
-// Begun says whether Come was called.
+// Begun says whether Do was called.
 func (e *End) Begun() bool { return e.begun.Load() }
 
 // Pool lends things to calls, one to each; further calls wait. Any number of goroutines may use it.

@@ -185,7 +185,7 @@ func (s *store) Last() int64 {
 
 // Close implements [Journal].
 func (s *store) Close() error {
-	return s.end.Come(func() error {
+	return s.end.Do(func() error {
 		s.mu.Lock() // what is under way ends
 		s.closed = true
 		s.mu.Unlock()

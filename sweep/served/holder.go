@@ -194,7 +194,7 @@ func (h *Holder) Store() study.Store { return h.store }
 
 // Close takes in what has come and ends. If the study is done, what the server keeps is removed, after the workers had
 // time to see it. Any goroutine may call it, and more than once.
-func (h *Holder) Close() error { return h.end.Come(h.close) }
+func (h *Holder) Close() error { return h.end.Do(h.close) }
 
 func (h *Holder) close() error {
 	done := true

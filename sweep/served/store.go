@@ -524,7 +524,7 @@ func (s *store) Aside() []string { return nil }
 
 // close ends the watches and the connection, and what waits for the server.
 func (s *store) close() {
-	_ = s.end.Come(func() error {
+	_ = s.end.Do(func() error {
 		s.mu.Lock()
 		close(s.closed)
 		v := s.view
