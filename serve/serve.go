@@ -129,7 +129,7 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout:    2 * time.Minute,
-		MaxHeaderBytes: 1 << 14, ConnContext: listen.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
+		MaxHeaderBytes: 1 << 14, ConnContext: listen.ConnContext, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // Crowd is a listener that never lets anybody wait: where more connections are open than most, or more of strangers
-// than strangers, one is closed. A connection is a stranger's until [Work] says that it is not. Of too many strangers
+// than strangers, one is closed. A connection is a stranger's until [Admit] says that it is not. Of too many strangers
 // the oldest one goes of the address that has most of them. Else the one that has been idle for the longest time goes
 // of those that are no strangers'; if all of them are at work, a stranger's as before. That is the new one itself where
 // there is no other: Accept then returns it closed.
-// The server's ConnContext must be [Context].
+// The server's ConnContext must be [ConnContext].
 func Crowd(l net.Listener, most, strangers int) net.Listener {
 	return &crowd{Listener: l, most: most, strangers: strangers, here: map[*visitor]bool{}}
 }
@@ -109,8 +109,8 @@ func (c *crowd) surplus() (goes *visitor) {
 // visitorKey is the key of a request's connection in its context.
 type visitorKey struct{}
 
-// Context is the ConnContext of a server that listens by a [Crowd].
-func Context(ctx context.Context, c net.Conn) context.Context {
+// ConnContext is that of a server that listens by a [Crowd].
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = t.NetConn()
 	}
@@ -120,9 +120,9 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Work says that a request of one who may ask is at work, until done is called. Its connection is no stranger's from
+// Admit says that a request of one who may ask is at work, until done is called. Its connection is no stranger's from
 // now on.
-func Work(ctx context.Context) (done func()) {
+func Admit(ctx context.Context) (done func()) {
 	v, ok := ctx.Value(visitorKey{}).(*visitor)
 	if !ok {
 		return func() {}

@@ -45,7 +45,7 @@ func TestACrowdMakesRoom(t *testing.T) {
 		all = append(all, v)
 		return v
 	}
-	work := func(v *visitor) func() { return Work(Context(context.Background(), v)) }
+	work := func(v *visitor) func() { return Admit(ConnContext(context.Background(), v)) }
 	l := Crowd(&line{}, 5, 3)
 	gone := func(step string, want ...int) {
 		t.Helper()
@@ -96,7 +96,7 @@ func TestACrowdThatWorks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		Work(Context(t.Context(), v))
+		Admit(ConnContext(t.Context(), v))
 		if err := v.SetWriteDeadline(time.Time{}); (i == 2) != errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("connection %d: %v", i, err)
 		}
@@ -124,7 +124,7 @@ func TestStrangersAreBrief(t *testing.T) {
 			if !known {
 				want = strangerTime
 			} else {
-				Work(Context(t.Context(), v))()
+				Admit(ConnContext(t.Context(), v))()
 			}
 			_, err = v.Read(make([]byte, 1))
 			if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took != want {

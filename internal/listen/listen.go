@@ -1,5 +1,6 @@
-// Package listen has what the program's servers share: how many connections are open at once, and by which names a
-// browser may ask for them.
+// Package listen has what the program's servers share: how they serve and end, how many connections are open at once,
+// by which names a browser may ask for them, and how they answer: the headers of every answer, pages with their policy,
+// and server-sent events. Start at [Serve] and [Crowd].
 package listen
 
 import (

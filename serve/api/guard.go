@@ -88,7 +88,7 @@ func (s *server) allowed(role Role, next http.HandlerFunc) http.HandlerFunc {
 			defer s.requests.back(author, 1)
 		}
 		if role != RoleNone {
-			defer listen.Work(r.Context())()
+			defer listen.Admit(r.Context())()
 		}
 		next(to, r.WithContext(context.WithValue(r.Context(), whoKey{}, author)))
 	}

@@ -57,7 +57,7 @@ func (w *Watcher) Serve(ctx context.Context, on net.Listener, o Options) (*State
 // serve answers browsers on a listener until stop is called, which closes it. failed has the error of the listener.
 func serve(on net.Listener, handler http.Handler) (failed <-chan error, stop func()) {
 	failed, end := listen.Serve(&http.Server{
-		Handler: handler, ConnContext: listen.Context, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		Handler: handler, ConnContext: listen.ConnContext, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
 	}, listen.Crowd(on, limit.WatchConnections, limit.WatchConnections))
 	return failed, func() { end(shutdownTimeout) }

@@ -211,7 +211,7 @@ func guarded(next http.Handler, command, name string) http.Handler {
 			h.Set("Allow", "GET, HEAD")
 			http.Error(to, "This page can only be read. Use GET.", http.StatusMethodNotAllowed)
 		default:
-			defer listen.Work(r.Context())()
+			defer listen.Admit(r.Context())()
 			next.ServeHTTP(to, r)
 		}
 	})
