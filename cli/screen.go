@@ -155,16 +155,16 @@ func parts(r *progress.Run, host string) []part {
 	}
 	parts = append(parts, part{r.StepText(), 2})
 	switch {
-	case r.Tests:
-		parts = append(parts, part{"testing " + percent(r.Testing), 1})
+	case r.Evaluating:
+		parts = append(parts, part{"testing " + percent(r.EvalShare), 1})
 	case p.Working > 0:
 		parts = append(parts, part{"working " + percent(p.Working), 1})
 	}
 	if r.Loss.Known() {
 		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.Loss.Value), 4})
 	}
-	if r.Running.Known() {
-		parts = append(parts, part{"running " + percent(r.Running.Value), 5})
+	if r.Online.Known() {
+		parts = append(parts, part{"running " + percent(r.Online.Value), 5})
 	}
 	parts = append(parts, part{seenText(r), 1})
 	if r.Rate > 0 && p.Working == 0 { // the speed of steps says nothing about the speed of long work

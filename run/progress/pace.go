@@ -39,7 +39,7 @@ func (r *Run) done() float64 {
 	if r.working > 0 {
 		learned = max(0, learned-(1-r.working)*r.pause)
 	}
-	return learned + float64(r.tested+r.testing)*float64(r.plan.ImageFLOPs) + r.prepared + r.between +
+	return learned + float64(r.predicted+r.predicting)*float64(r.plan.ImageFLOPs) + r.prepared + r.between +
 		r.working*at(r.plan.PrepareFLOPs, r.Progress.Task-1)
 }
 

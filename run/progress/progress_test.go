@@ -111,8 +111,8 @@ func TestTheLastEvaluation(t *testing.T) {
 	c.Tested(0, 1000)
 	c.wait(4 * time.Second)
 	c.Tested(400, 1000)
-	if got := Left(&c.run); got != 6*time.Second || !c.run.Tests || c.run.Testing != 0.4 {
-		t.Errorf("%v left of an evaluation of which %v is done", got, c.run.Testing)
+	if got := Left(&c.run); got != 6*time.Second || !c.run.Evaluating || c.run.EvalShare != 0.4 {
+		t.Errorf("%v left of an evaluation of which %v is done", got, c.run.EvalShare)
 	}
 }
 

@@ -24,26 +24,26 @@ type Run struct {
 	Work  float64 // of the whole run, in floating-point operations; 0 is not known
 	Began time.Time
 
-	Loss    Mean       // of the steps
-	Running Mean       // share of incoming rows that were predicted right before learning them
-	Rate    float64    // images a second of steps, evaluations left out
-	Testing float64    // share of the evaluation under way that is done
-	Tests   bool       // an evaluation is under way
-	After   []*float64 // accuracy on the tasks learned, after each task; nil where it was not evaluated
+	Loss       Mean       // of the steps
+	Online     Mean       // share of incoming rows that were predicted right before learning them
+	Rate       float64    // images a second of steps, evaluations left out
+	EvalShare  float64    // share of the evaluation under way that is done
+	Evaluating bool       // an evaluation is under way
+	After      []*float64 // accuracy on the tasks learned, after each task; nil where it was not evaluated
 
 	plan  result.Plan
 	tasks []Task
 	pause float64 // operations of long work inside a step, which the plan spreads over all steps
 	ahead int     // steps of the trials before the one under way
 
-	tested, testing int     // samples predicted in the evaluations that are over, and in the one under way
-	prepared        float64 // operations of the preparations that are done
-	between         float64 // of those before evaluations in the middle of tasks
-	working         float64 // share of the long work under way that is done; 0 where there is none
-	seconds         Mean    // of a step
-	samples         Mean    // of a step
-	lastStep        time.Time
-	marks           []mark
+	predicted, predicting int     // samples predicted in the evaluations that are over, and in the one under way
+	prepared              float64 // operations of the preparations that are done
+	between               float64 // of those before evaluations in the middle of tasks
+	working               float64 // share of the long work under way that is done; 0 where there is none
+	seconds               Mean    // of a step
+	samples               Mean    // of a step
+	lastStep              time.Time
+	marks                 []mark
 }
 
 // Task is what is known of a task before it begins.
@@ -95,7 +95,7 @@ func (r *Run) Begin(now time.Time, plan result.Plan, tasks []Task, steps, tests 
 	if steps > 0 { // what an earlier process did is none of this one's speed
 		r.marks = nil
 	}
-	*r = Run{Name: r.Name, Steps: r.Steps, Work: r.Work, Began: now, plan: plan, tasks: tasks, ahead: ahead, tested: tests,
+	*r = Run{Name: r.Name, Steps: r.Steps, Work: r.Work, Began: now, plan: plan, tasks: tasks, ahead: ahead, predicted: tests,
 		marks: r.marks, State: State{Phase: Running, Sure: true, Attempt: r.Attempt,
 			Progress: Progress{Host: host, PID: pid, Step: ahead + steps, Tasks: len(tasks)}}}
 	if r.Steps == 0 {
@@ -133,7 +133,7 @@ func (r *Run) Step(now time.Time, step int, s *ocl.StepStats) {
 	}
 	if s.Samples > 0 && s.Correct >= 0 { // otherwise the learner only stored
 		r.Loss.add(s.Loss)
-		r.Running.add(float64(s.Correct) / float64(s.Samples))
+		r.Online.add(float64(s.Correct) / float64(s.Samples))
 	}
 	r.samples.add(float64(s.Samples))
 	if !r.lastStep.IsZero() {
@@ -155,7 +155,7 @@ func (r *Run) Working(now time.Time, share float64) {
 // Tested notes that so many samples of an evaluation are predicted.
 func (r *Run) Tested(now time.Time, done, total int) {
 	r.Progress.Working = 0
-	r.testing, r.Tests, r.Testing = done, total > 0, float64(done)/float64(max(total, 1))
+	r.predicting, r.Evaluating, r.EvalShare = done, total > 0, float64(done)/float64(max(total, 1))
 	r.mark(now)
 }
 
@@ -167,11 +167,11 @@ func (r *Run) Evaluated(now time.Time, e train.Evaluated) {
 		r.prepared += at(r.plan.PrepareFLOPs, e.Task)
 		r.learned(e.Task, e.Accuracy)
 	}
-	r.testing, r.Tests, r.Testing = 0, false, 0
+	r.predicting, r.Evaluating, r.EvalShare = 0, false, 0
 	r.working, r.lastStep = 0, time.Time{} // the next step does not begin where the last one ended
 	for j, a := range e.Accuracy {
 		if a != nil && j < len(r.tasks) {
-			r.tested += r.tasks[j].Test
+			r.predicted += r.tasks[j].Test
 		}
 	}
 	if seen := seen(e.Task, e.Accuracy); seen != nil {
