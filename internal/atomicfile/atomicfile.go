@@ -23,9 +23,9 @@ import (
 )
 
 // Write writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same folder,
-// which is fsynced and renamed to path, and the folder is fsynced. If this last step fails, the error comes with the new
-// file at path, and a power cut may bring the old one back. The folder must exist. Two writers of one path, in
-// one process or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has
+// which is fsynced and renamed to path, and the folder is fsynced. If this last step fails, the error comes with the
+// new file at path, and a power cut may bring the old one back. The folder must exist. Two writers of one path, in one
+// process or in two, do not disturb each other: path has what one of them wrote. What a process that was killed has
 // left of path is removed.
 func Write(path string, write func(io.Writer) error) error {
 	return Build(path, buffered(write))

@@ -105,7 +105,8 @@ func (t *Timer) Speed(ctx context.Context, x *experiment.Experiment, name string
 	}
 	shrink(&cfg)
 	step, plan, err := t.trial(ctx, x, cfg)
-	if err != nil && !errors.Is(err, errDiverged) && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
+	// images that are too small for it, of a method with networks of its own
+	if err != nil && !errors.Is(err, errDiverged) && cfg.Network.Name != "mlp" {
 		cfg.Network.Name = "mlp"
 		step, plan, err = t.trial(ctx, x, cfg)
 	}

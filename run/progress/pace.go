@@ -101,8 +101,8 @@ func Todo(runs []*Run) (all, left float64) {
 	return all, left
 }
 
-// ShareOf is the part of the work of all runs that is not left ([Todo]), so that it is 1 once each has ended or failed; 0
-// where there are none.
+// ShareOf is the part of the work of all runs that is not left ([Todo]), so that it is 1 once each has ended or failed;
+// 0 where there are none.
 func ShareOf(runs []*Run) float64 {
 	all, left := Todo(runs)
 	if all == 0 {

@@ -95,8 +95,8 @@ func (r *Run) Begin(now time.Time, plan result.Plan, tasks []Task, steps, tests 
 	if steps > 0 { // what an earlier process did is none of this one's speed
 		r.marks = nil
 	}
-	*r = Run{Name: r.Name, Steps: r.Steps, Work: r.Work, Began: now, plan: plan, tasks: tasks, ahead: ahead, predicted: tests,
-		marks: r.marks, State: State{Phase: Running, Sure: true, Attempt: r.Attempt,
+	*r = Run{Name: r.Name, Steps: r.Steps, Work: r.Work, Began: now, plan: plan, tasks: tasks, ahead: ahead,
+		predicted: tests, marks: r.marks, State: State{Phase: Running, Sure: true, Attempt: r.Attempt,
 			Progress: Progress{Host: host, PID: pid, Step: ahead + steps, Tasks: len(tasks)}}}
 	if r.Steps == 0 {
 		r.Steps, r.Work = plan.Steps, plan.FLOPs
