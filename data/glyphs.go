@@ -16,7 +16,8 @@ var glyphsInfo = Info{
 	Name: "glyphs", Title: "glyphs, the built-in data set",
 	Summary: "Letters and digits of three alphabets in ten typefaces: rotated, coloured, on textured backgrounds, blurred and " +
 		"noisy. The program draws them, so nothing is downloaded.",
-	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Colour: true, Size: 32, Train: 10000, Test: 2500,
+	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Colour: true, Size: 32,
+	Train: 10000, Test: 2500,
 	Layout: "no files; the images are drawn when needed, and are the same on every machine\n" +
 		"data.train_per_class (100) and data.test_per_class (25) change their number; the first ones stay the same\n" +
 		"data.domains is what differs between the tasks of --stream domains: font, noise or rotation",

@@ -67,7 +67,8 @@ func (b *below) of(n *Network, ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	return &b.out
 }
 
-// frozenPart is a network of the frozen stages alone, with copies of their parameters. Its features are their activations.
+// frozenPart is a network of the frozen stages alone, with copies of their parameters. Its features are their
+// activations.
 func (n *Network) frozenPart() *Network {
 	g, k := n.frozen.out, n.frozen
 	b := &Network{
