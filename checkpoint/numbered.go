@@ -108,8 +108,10 @@ func (n Numbered) Read(number int64, accept func(Loaded) error) (Loaded, error) 
 	return got, nil
 }
 
-// Newest reads the file of the highest number that is not damaged. The error wraps fs.ErrNotExist if there is no file.
-// If all are damaged, it wraps [ErrCorrupt] and says what is wrong with each.
+// Newest reads the file of the highest number that is not damaged and that accept, which may be nil, has nothing
+// against. What wraps [ErrCorrupt], of accept too, passes a file over; any other error ends the search and is returned.
+// The error wraps fs.ErrNotExist if there is no file. If all are damaged, it wraps ErrCorrupt and says what is wrong
+// with each.
 func (n Numbered) Newest(accept func(Loaded) error) (Loaded, error) {
 	numbers, err := n.Numbers()
 	if err != nil {
