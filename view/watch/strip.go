@@ -34,7 +34,7 @@ func (s *State) head(over bool) string {
 		noun = "job"
 	}
 	text := progress.Count(s.Jobs).Line(noun)
-	if left := leftText(s.Jobs...); left != "" && !over {
+	if left := leftText(s.Jobs...); left != "" && !over && !s.Idle() {
 		text += ", " + left
 	}
 	return text

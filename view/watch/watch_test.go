@@ -666,6 +666,25 @@ func TestFarewell(t *testing.T) {
 }
 
 // TestStrip: the strip names some jobs and counts the others, and shows nothing of a file as HTML.
+// TestIdleStrip: no time is left to tell where nobody is at work, however fast the runs were before they were stopped.
+func TestIdleStrip(t *testing.T) {
+	r, now := &progress.Run{Name: "er s1"}, time.Unix(1_000_000, 0)
+	r.Begin(now, result.Plan{Steps: 100, StepFLOPs: 1, FLOPs: 100}, []progress.Task{{Number: 1}}, 0, 0)
+	r.TaskBegin(now, 0)
+	for step := range 40 {
+		now = now.Add(time.Second)
+		r.Step(now, step+1, nil)
+	}
+	s := &State{Jobs: []*progress.Run{r}}
+	if strip := stripOf("a", s, false); !strings.Contains(strip, "0 of 1 run done, 1 running, 1m00s left") {
+		t.Errorf("of a run at work: %s", strip)
+	}
+	r.Phase = progress.Begun
+	if strip := stripOf("a", s, false); strings.Contains(strip, "left") || !strings.Contains(strip, "<b>Waiting</b>") {
+		t.Errorf("of a run that was stopped: %s", strip)
+	}
+}
+
 func TestStrip(t *testing.T) {
 	s := &State{Kind: "study", Problem: "<b> is damaged."}
 	for i := range 20 {
