@@ -120,7 +120,11 @@ func (v *sweepView) overview(width int) []string {
 func (v *sweepView) watch(j study.Job) experiment.Events {
 	r := v.runs[v.place[j.Folder]]
 	v.locked(func() {
-		r.Told(v.now(), progress.State{Phase: progress.Begun,
+		phase := progress.Waiting // until its data are read
+		if r.Progress.Step > 0 {
+			phase = progress.Begun
+		}
+		r.Told(v.now(), progress.State{Phase: phase,
 			Progress: progress.Progress{Host: study.HostName(), PID: os.Getpid(), Step: r.Progress.Step}})
 	})
 	return train.Tee(r.Events(v.now, v.locked), experiment.Events{

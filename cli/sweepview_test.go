@@ -82,3 +82,15 @@ func TestSweepStatus(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+// TestSweepReadsData: a job of a new study whose data are read is not one that was stopped.
+func TestSweepReadsData(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	v, j := viewOf(t, &now), study.Job{Entry: study.Entry{Folder: "a", Name: "er", Steps: 400, FLOPs: 400_000}}
+	v.add(j)
+	v.runs[0].Told(now, progress.State{Phase: progress.Waiting})
+	v.watch(j)
+	if lines := strings.Join(v.shown(), "\n"); strings.Contains(lines, "stopped") {
+		t.Errorf("before it begins: %s", lines)
+	}
+}
