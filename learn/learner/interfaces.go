@@ -28,7 +28,8 @@
 //   - [ocl.Watched]: it reports the progress of long work; [ocl.Pausing]: and can stop inside Observe (both train)
 //   - [Open]: it shows the network and the rule that it predicts by (train, predict, live); [Scored]: it shows a score
 //     for each class (trained, predict)
-//   - [Storing]: it is not Open and shows its memory ([MemoryOf]); [Mixture]: it shows the experts that it makes (train)
+//   - [Storing]: it is not Open and shows its memory ([MemoryOf]); [Mixture]: it shows the experts that it makes
+//     (train)
 //   - [Weighted]: it separates what it has learned from what it stores (live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both live)
