@@ -34,6 +34,7 @@
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both live)
 //   - [Ordered]: its outputs have another order than the classes (trained, live)
+//   - [Calibrated]: it says how sure its answers may be (trained, live)
 //   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (live)
 //
 // The parts of a learner are values of its fields:
@@ -89,6 +90,7 @@
 package learner
 
 import (
+	"context"
 	"errors"
 
 	"ocl"
@@ -194,6 +196,15 @@ type Sums interface {
 	ocl.Learner
 	Empty() bool // no sample is in the sums
 	Unprepare()  // drops what Prepare has computed, as Observe does, so that the state says nothing of it
+}
+
+// Calibrated learners find out, by samples that they have learned, how sure their answers may be.
+type Calibrated interface {
+	ocl.Learner
+	// Calibrate returns the calibration of what Prepare has computed, which comes before it. It is computed once, and
+	// its scores are of the outputs of the network. It changes no prediction. An error wraps [calibrate.ErrFew] where too
+	// few samples are left to say anything, and ctx.Err() where ctx has ended; another call goes on then.
+	Calibrate(ctx context.Context) (*Calibration, error)
 }
 
 // Scored learners have several networks, so they are not [Open], but give each class a score.

@@ -48,6 +48,7 @@ func (l *ClassMeans) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, e
 		l.counts[at]++
 	}
 	l.flops += 2 * int64(len(x.Data))
+	l.keep(b, x)
 	return stats, nil
 }
 

@@ -95,6 +95,7 @@ func (l *RanPAC) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 			}
 		}
 	}
+	l.keep(b, h)
 	return stats, nil
 }
 
@@ -121,7 +122,7 @@ func (l *RanPAC) recurse(x *tensor.Tensor, labels []ocl.Label) error {
 		}
 	}
 	if err := s.Cholesky(context.Background(), 1); err != nil {
-		return l.factor(s, fmt.Errorf("%w: %w", ocl.ErrDiverged, err), "Use a larger method.ranpac.ridge, or solver sums")
+		return l.noFactor(s, fmt.Errorf("%w: %w", ocl.ErrDiverged, err), "Use a larger method.ranpac.ridge, or solver sums")
 	}
 	errs := make([]float64, k*n) // [K,n]: Y − H·weights, class by class
 	for c, y := range l.labels {
@@ -151,15 +152,30 @@ func (l *RanPAC) Prepare(ctx context.Context) error {
 	}
 	weights := append([]float64(nil), l.rows...)
 	if !l.Recursive {
-		l.gram.flush()
-		a := l.gram.sum.Clone()
-		a.Scale(1, l.Ridge)
-		if err := a.Cholesky(ctx, l.gram.workers); err != nil {
-			return l.factor(a, err, "Use a larger method.ranpac.ridge")
+		a, err := l.factorise(ctx)
+		if err != nil {
+			return err
 		}
 		a.Solve(weights, l.gram.workers)
 	}
 	return l.finish(weights, make([]float64, len(l.labels)))
+}
+
+// factorise returns the Cholesky factor of G + λ·I.
+func (l *RanPAC) factorise(ctx context.Context) (*dense.Sym, error) {
+	if l.factor != nil {
+		return l.factor, nil
+	}
+	l.gram.flush()
+	a := l.gram.sum.Clone()
+	a.Scale(1, l.Ridge)
+	if err := a.Cholesky(ctx, l.gram.workers); err != nil {
+		return nil, l.noFactor(a, err, "Use a larger method.ranpac.ridge")
+	}
+	if a.N <= whitest {
+		l.factor = a
+	}
+	return a, nil
 }
 
 // withGram is the whole state, given that of the sums.

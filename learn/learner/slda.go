@@ -23,7 +23,7 @@ import (
 //	Σ ← (t·Σ + t/(t+1)·d·dᵀ)/(t+1),  d = x − μ_y      then μ_y moves
 //
 // The mean of a class without samples is 0 in d, as in the authors' code. Where Shrinkage is 0, Λ = ((S +
-// λ·I)/(N−K))⁻¹, and [SLDA.ridge] chooses λ.
+// λ·I)/(N−K))⁻¹, and [SLDA.chooseRidge] chooses λ.
 //
 // x is what the hidden layers of the network make of an image, or its values where there are none.
 // Prepare writes the classifier into the linear head of the network. Sums are float64. It draws nothing.
@@ -74,6 +74,7 @@ func (l *SLDA) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) 
 		t++
 	}
 	l.flops += 2 * int64(b.Len()) * int64(dense.Size(l.products.sum.N))
+	l.keep(b, x)
 	return stats, nil
 }
 
@@ -107,7 +108,7 @@ func (l *SLDA) spread(means, from []float64) []float64 {
 	return rows
 }
 
-// ridge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which
+// chooseRidge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which
 // is near the best estimate of a Gaussian's covariance, with C = S/ν, ν = N−K:
 //
 //	ρ = ((1−2/D)·tr C² + tr² C) / ((ν+1−2/D)·(tr C² − tr² C/D))      λ = ρ/(1−ρ)·tr S/D
@@ -123,7 +124,7 @@ func (l *SLDA) spread(means, from []float64) []float64 {
 //	Y·Y = Σ_k n_k·(1 − n_k/N)      Ŷ·Y = Σ_k q_kᵀ·(T+λ·I)⁻¹·q_k      Ŷ·Ŷ = Ŷ·Y − λ·Σ_k ‖(T+λ·I)⁻¹·q_k‖²
 //
 // T = S + Σ_k n_k·(μ_k−μ)(μ_k−μ)ᵀ is the scatter around the mean μ of all, and q_k = n_k·(μ_k−μ).
-func (l *SLDA) ridge(ctx context.Context, s *dense.Sym, means []float64) (float64, error) {
+func (l *SLDA) chooseRidge(ctx context.Context, s *dense.Sym, means []float64) (float64, error) {
 	n, width, workers := float64(l.samples()), s.N, l.products.workers
 	mean := make([]float64, width)
 	for i, v := range means {
@@ -185,25 +186,12 @@ func (l *SLDA) Prepare(ctx context.Context) error {
 	if err := l.observed(ctx); err != nil || l.ready {
 		return err
 	}
-	means := l.means()
-	a := l.scatter(means)
-	freedom := float64(l.samples())
-	if !l.Running {
-		freedom = max(1, freedom-float64(len(l.labels)))
+	l.ridge = 0
+	a, err := l.factorise(ctx)
+	if err != nil {
+		return err
 	}
-	if l.Shrinkage > 0 {
-		a.Scale((1-l.Shrinkage)/freedom, l.Shrinkage)
-	} else {
-		ridge, err := l.ridge(ctx, a, means)
-		if err != nil {
-			return fmt.Errorf("learner: slda: %w", err)
-		}
-		a.Scale(1/freedom, ridge/freedom)
-	}
-	if err := a.Cholesky(ctx, l.products.workers); err != nil {
-		return l.factor(a, err, "Use a larger method.slda.shrinkage")
-	}
-	width := a.N
+	means, width := l.means(), a.N
 	weights, biases := append([]float64(nil), means...), make([]float64, len(l.labels))
 	a.Solve(weights, l.products.workers)
 	for i := range biases {
@@ -212,6 +200,42 @@ func (l *SLDA) Prepare(ctx context.Context) error {
 		}
 	}
 	return l.finish(weights, biases)
+}
+
+// freedom is N−K, or with Running N.
+func (l *SLDA) freedom() float64 {
+	if n := float64(l.samples()); l.Running {
+		return n
+	} else {
+		return max(1, n-float64(len(l.labels)))
+	}
+}
+
+// factorise returns the Cholesky factor of Λ⁻¹. If the ridge is not known yet, it chooses one.
+func (l *SLDA) factorise(ctx context.Context) (*dense.Sym, error) {
+	if l.factor != nil {
+		return l.factor, nil
+	}
+	means := l.means()
+	a, freedom := l.scatter(means), l.freedom()
+	if l.Shrinkage > 0 {
+		a.Scale((1-l.Shrinkage)/freedom, l.Shrinkage)
+	} else {
+		if l.ridge == 0 {
+			var err error
+			if l.ridge, err = l.chooseRidge(ctx, a, means); err != nil {
+				return nil, fmt.Errorf("learner: slda: %w", err)
+			}
+		}
+		a.Scale(1/freedom, l.ridge/freedom)
+	}
+	if err := a.Cholesky(ctx, l.products.workers); err != nil {
+		return nil, l.noFactor(a, err, "Use a larger method.slda.shrinkage")
+	}
+	if a.N <= whitest {
+		l.factor = a
+	}
+	return a, nil
 }
 
 // withProducts is the whole state, given that of the sums.

@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/learn/calibrate"
 	"ocl/learn/internal/dense"
 	"ocl/nn"
 	"ocl/nn/tensor"
@@ -38,6 +39,12 @@ type solved struct {
 
 	ready bool
 	head  []float32 // [len(labels),H+1]: weights and bias of each, while they belong to the present sums
+	ridge float64   // that Prepare has used for the head; 0 where a state does not say
+
+	kept   kept
+	fitted *calibrate.Calibration // by the samples that are kept; or, where none are, of a state without them
+	factor *dense.Sym             // of Prepare, for whitest features at most; nil after a change
+	sure   *Calibration           // nil after a change
 }
 
 // prepare readies the network before the first call.
@@ -65,7 +72,8 @@ func (s *solved) begin(ctx context.Context, b ocl.Batch) (*tensor.Tensor, error)
 		return nil, fmt.Errorf("learner: %s: step %d: %w", s.name, s.steps+1, err)
 	}
 	s.steps++
-	s.ready, s.flops = false, s.ws.FLOPs()-before
+	s.Unprepare()
+	s.flops = s.ws.FLOPs() - before
 	return features, nil
 }
 
@@ -109,8 +117,12 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 				s.name, ErrNotLearned, y)
 		}
 	}
-	s.ready = false
+	s.Unprepare()
+	if len(s.kept.labels) > 0 {
+		s.fitted = nil
+	}
 	for i, y := range b.Y {
+		s.kept.remove(y, s.keptOf(b, x).Row(i))
 		at, vector := s.vector(y)
 		factor := 1.0
 		if scale != nil {
@@ -125,6 +137,8 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 	width := s.net.Info().FeatureDim
 	for at := len(s.labels) - 1; at >= 0; at-- {
 		if s.counts[at] == 0 {
+			first, last := s.kept.of(s.labels[at])
+			s.kept.drop(first, last, s.keptWidth())
 			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1),
 				slices.Delete(s.rows, at*width, (at+1)*width)
 		}
@@ -185,7 +199,7 @@ func (s *solved) finish(weights, biases []float64) error {
 }
 
 // Unprepare implements [Sums].
-func (s *solved) Unprepare() { s.ready = false }
+func (s *solved) Unprepare() { s.ready, s.sure, s.factor = false, nil, nil }
 
 // show writes the head into the network. Classes that were not observed are never predicted.
 func (s *solved) show() {
@@ -239,12 +253,16 @@ func (s *solved) Cost() ocl.Cost {
 }
 
 // SaveState implements [ocl.State].
-func (s *solved) SaveState(e *checkpoint.Encoder) error { return s.Weights().SaveState(e) }
+func (s *solved) SaveState(e *checkpoint.Encoder) error { return s.whole().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (s *solved) LoadState(d *checkpoint.Decoder) error { return s.Weights().LoadState(d) }
+func (s *solved) LoadState(d *checkpoint.Decoder) error { return s.whole().LoadState(d) }
 
-// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one.
+// whole is the weights and the samples that are kept.
+func (s *solved) whole() checkpoint.Parts { return append(s.Weights(), s.kept.part(s)) }
+
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one. What calibrates the scores is
+// among them, and the samples that were kept for that are not.
 func (s *solved) Weights() checkpoint.Parts {
 	s.prepare()
 	if s.with == nil {
@@ -260,7 +278,11 @@ func (s *solved) parts() checkpoint.Parts {
 		checkpoint.Int32List("classes", &s.labels),
 		checkpoint.List("counts", &s.counts),
 		checkpoint.List("vectors", &s.rows),
-		checkpoint.Either(&s.ready, "head", checkpoint.Parts{checkpoint.List("head", &s.head)}, nil),
+		checkpoint.Either(&s.ready, "head", checkpoint.Parts{
+			checkpoint.List("head", &s.head), s.ridgePart(),
+			checkpoint.Then(func() error { s.sure, s.factor = nil, nil; return nil }),
+		}, checkpoint.Parts{checkpoint.Then(func() error { s.Unprepare(); return nil })}),
+		s.calibrationPart(),
 		checkpoint.Then(func() error {
 			s.flops = 0
 			width := s.net.Info().FeatureDim
@@ -277,6 +299,33 @@ func (s *solved) parts() checkpoint.Parts {
 			return nil
 		}),
 	}
+}
+
+// ridgePart is the ridge of a head. Older states do not say it.
+func (s *solved) ridgePart() checkpoint.Part {
+	said := s.ridge > 0
+	return checkpoint.Either(&said, "ridge", checkpoint.Parts{
+		checkpoint.Values("ridge", &s.ridge),
+		checkpoint.Then(func() error {
+			if !(s.ridge > 0) || math.IsInf(s.ridge, 1) {
+				return fmt.Errorf("learner: %s: the state has a ridge of %v. Use a file that ocl wrote", s.name, s.ridge)
+			}
+			return nil
+		}),
+	}, checkpoint.Parts{checkpoint.Then(func() error { s.ridge = 0; return nil })})
+}
+
+// calibrationPart is the calibration. A state has it where it belongs to the head, or where no samples are kept to find
+// it again: so it says nothing of when predictions were made.
+func (s *solved) calibrationPart() checkpoint.Part {
+	saved := s.fitted
+	if !s.ready && len(s.kept.labels) > 0 {
+		saved = nil
+	}
+	return checkpoint.Inline(checkpoint.Parts{calibrate.Parts(&saved), checkpoint.Then(func() error {
+		s.fitted, s.sure = saved, nil
+		return nil
+	})})
 }
 
 // moments sums outer products of rows. It adds some rows at a time; when it does so changes no bit.
@@ -345,8 +394,8 @@ func (m *moments) part(s *solved) checkpoint.Part {
 	})})
 }
 
-// factor is the error about a matrix without a Cholesky factor, with what to do about it.
-func (s *solved) factor(a *dense.Sym, err error, remedy string) error {
+// noFactor is the error about a matrix without a Cholesky factor, with what to do about it.
+func (s *solved) noFactor(a *dense.Sym, err error, remedy string) error {
 	if errors.Is(err, dense.ErrIndefinite) {
 		if slices.ContainsFunc(a.Data, func(v float64) bool { return v-v != 0 }) {
 			err = fmt.Errorf("%w: %w", ocl.ErrDiverged, err)

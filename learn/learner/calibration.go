@@ -1,0 +1,505 @@
+package learner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"ocl"
+	"ocl/learn/calibrate"
+	"ocl/learn/internal/dense"
+	"ocl/nn/tensor"
+)
+
+// Calibration says how sure the answers of a learner may be. Nobody changes it, so any number of goroutines may use it.
+type Calibration struct {
+	*calibrate.Calibration
+	// Normalise divides the logits of a sample by the length of its features.
+	Normalise bool
+	// Likeness gives the familiarity of features. Nil is the energy of the scores, T·ln Σ exp(s/T) (Liu et al. 2020,
+	// Energy-based Out-of-distribution Detection).
+	Likeness *Likeness
+}
+
+// Familiarity says how much a sample looks like the classes that were taught: by its features [D], or its scores [K] as
+// Scores makes them. It changes nothing.
+func (c *Calibration) Familiarity(features []float32, scores []float64) float64 {
+	if c.Likeness != nil {
+		return c.Likeness.of(features)
+	}
+	return energy(scores, c.Temperature)
+}
+
+// Scores writes what the temperature divides to dst [K]: the logits [K], divided by the length of the features [D] where
+// Normalise says so.
+func (c *Calibration) Scores(dst []float64, logits, features []float32) {
+	scale := 1.0
+	if c.Normalise {
+		if n := length(features); n > 0 {
+			scale = 1 / n
+		}
+	}
+	for k, v := range logits {
+		dst[k] = float64(v) * scale
+	}
+}
+
+// energy is T·ln Σ exp(s/T).
+func energy(scores []float64, t float64) float64 {
+	most := slices.Max(scores)
+	sum := 0.0
+	for _, v := range scores {
+		sum += math.Exp((v - most) / t)
+	}
+	return most + t*math.Log(sum)
+}
+
+// EnergyCalibration calibrates a network by the scores [n,K] of samples that it has not learned, and their right
+// classes. See [calibrate.Fit] for errors.
+func EnergyCalibration(scores []float64, labels []int) (*Calibration, error) {
+	n := len(labels)
+	none := make([]float64, n)
+	found, err := calibrate.Fit(calibrate.Samples{Scores: scores, Labels: labels, Known: none, Foreign: none})
+	if err != nil {
+		return nil, err
+	}
+	k := len(scores) / n
+	others := make([]float64, k)
+	for i, y := range labels {
+		row := scores[i*k:][:k]
+		copy(others, row)
+		others[y] = math.Inf(-1)
+		found.Known[i], found.Foreign[i] = float32(energy(row, found.Temperature)), float32(energy(others, found.Temperature))
+	}
+	slices.Sort(found.Known)
+	slices.Sort(found.Foreign)
+	return &Calibration{Calibration: found}, nil
+}
+
+// Likeness is the cosine between the features of a sample and the nearest class mean. In the metric Λ = A⁻¹ it is
+//
+//	max_k μ_k·Λ·x / √(μ_k·Λ·μ_k · x·Λ·x)
+//
+// With the Cholesky factor U of A and z = U⁻ᵀ·x it is the cosine between z and U⁻ᵀ·μ_k.
+type Likeness struct {
+	Means  []float32  // [K,D]: U⁻ᵀ·μ_k, each of length 1 or 0
+	factor *dense.Sym // U; nil is the identity
+}
+
+// Dim is D.
+func (l *Likeness) Dim(classes int) int { return len(l.Means) / classes }
+
+// Whitening is the matrix U⁻ᵀ [D,D] with z = U⁻ᵀ·x, row by row; nil is the identity. It is made for the caller.
+func (l *Likeness) Whitening() []float32 {
+	if l.factor == nil {
+		return nil
+	}
+	d := l.factor.N
+	columns := make([]float64, d*d)
+	for i := range d {
+		columns[i*d+i] = 1
+	}
+	l.factor.Forward(columns, 1) // row i is U⁻ᵀ·e_i, a column of the matrix
+	m := make([]float32, d*d)
+	for i := range d {
+		for j := range d {
+			m[j*d+i] = float32(columns[i*d+j])
+		}
+	}
+	return m
+}
+
+func (l *Likeness) of(features []float32) float64 {
+	z := make([]float64, len(features))
+	for j, v := range features {
+		z[j] = float64(v)
+	}
+	if l.factor != nil {
+		l.factor.Forward(z, 1)
+	}
+	n := length(z)
+	if n == 0 {
+		return 0
+	}
+	most := math.Inf(-1)
+	for m := l.Means; len(m) > 0; m = m[len(z):] {
+		sum := 0.0
+		for j, v := range z {
+			sum += float64(v * float64(m[j]))
+		}
+		most = max(most, sum)
+	}
+	return most / n
+}
+
+// whitest is the largest number of features for which a metric is kept: its factor has D²/2 numbers, and each sample
+// takes as many products. With more features the cosine is that of the features as they are.
+const whitest = 2048
+
+// Calibrate implements [Calibrated].
+func (l *ClassMeans) Calibrate(ctx context.Context) (*Calibration, error) {
+	return l.calibrate(ctx, rule{normalise: l.Normalise, scores: l.leaveOut})
+}
+
+// Calibrate implements [Calibrated].
+func (l *SLDA) Calibrate(ctx context.Context) (*Calibration, error) {
+	return l.calibrate(ctx, rule{running: l.Running, factor: l.factorise, means: l.means, scores: l.leaveOut})
+}
+
+// Calibrate implements [Calibrated].
+func (l *RanPAC) Calibrate(ctx context.Context) (*Calibration, error) {
+	r := rule{factor: l.factorise, scores: l.leaveOut}
+	if l.Recursive {
+		r.factor, r.scores = nil, l.leaveOutRecursive
+	}
+	return l.calibrate(ctx, r)
+}
+
+// rule is how a learner of sums computes scores, and leaves samples out of them.
+type rule struct {
+	normalise bool
+	running   bool                                      // vectors of classes are means and no sums
+	factor    func(context.Context) (*dense.Sym, error) // U; nil is the identity
+	means     func() []float64                          // [K,D]; nil is the sums of the classes
+	scores    func(*view)
+}
+
+// view has what leaving samples out needs. z is U⁻ᵀ·x, or x where the learner has no factor.
+type view struct {
+	labels []int     // [n]: places in solved.labels
+	z      []float64 // [n,D]
+	means  []float64 // [K,D]: U⁻ᵀ·μ_k, or U⁻ᵀ·s_k
+
+	scores []float64 // [n,K], to be filled in
+	like   []float64 // [n,K]: the cosine of each sample with each class
+	bad    []bool    // [n]: it cannot be left out
+}
+
+// calibrate finds the calibration of what Prepare has computed.
+func (s *solved) calibrate(ctx context.Context, r rule) (*Calibration, error) {
+	if !s.ready {
+		return nil, fmt.Errorf("learner: %s: no classifier is computed of the present sums. Call Prepare first", s.name)
+	}
+	if s.sure != nil {
+		return s.sure, nil
+	}
+	var u *dense.Sym
+	var err error
+	if r.factor != nil {
+		if u, err = r.factor(ctx); err != nil {
+			return nil, err
+		}
+	}
+	means := slices.Clone(s.rows)
+	if r.means != nil {
+		means = r.means()
+	}
+	if u != nil {
+		u.Forward(means, s.ws.Workers())
+	}
+	if s.fitted == nil {
+		if s.fitted, err = s.fit(ctx, r, u, means); err != nil {
+			return nil, err
+		}
+	}
+	s.sure = &Calibration{s.fitted, r.normalise, s.likeness(u, means)}
+	return s.sure, nil
+}
+
+// likeness is that of the present means, which are whitened where u is not nil.
+func (s *solved) likeness(u *dense.Sym, means []float64) *Likeness {
+	if u != nil && u.N > whitest {
+		u, means = nil, s.rows
+	}
+	l := &Likeness{Means: make([]float32, len(means)), factor: u}
+	width := s.net.Info().FeatureDim
+	for k := range s.labels {
+		mean := means[k*width:][:width]
+		if n := length(mean); n > 0 {
+			for j, v := range mean {
+				l.Means[k*width+j] = float32(v / n)
+			}
+		}
+	}
+	return l
+}
+
+// fit leaves the kept samples out, one by one.
+func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64) (*calibrate.Calibration, error) {
+	v := &view{means: means}
+	d, k := s.net.Info().FeatureDim, len(s.labels)
+	var places []int
+	for i, y := range s.kept.labels {
+		if at, known := slices.BinarySearch(s.labels, y); known && s.counts[at] > 1 {
+			places, v.labels = append(places, i), append(v.labels, at)
+		}
+	}
+	n := len(places)
+	if n < calibrate.Least {
+		return nil, fmt.Errorf("learner: %s: %w: %d were kept of classes with two samples or more, and %d are needed",
+			s.name, calibrate.ErrFew, n, calibrate.Least)
+	}
+	x, err := s.featuresOf(places)
+	if err != nil {
+		return nil, err
+	}
+	v.z = make([]float64, n*d)
+	for i, f := range x {
+		v.z[i] = float64(f)
+	}
+	if u != nil {
+		u.Forward(v.z, s.ws.Workers())
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v.scores, v.like, v.bad = make([]float64, n*k), make([]float64, n*k), make([]bool, n)
+	r.scores(v)
+	if u != nil && u.N > whitest {
+		v.z = v.z[:0]
+		for _, f := range x {
+			v.z = append(v.z, float64(f))
+		}
+		v.means = s.sums(r.running)
+		v.cosines()
+	}
+	var of calibrate.Samples
+	for i, y := range v.labels {
+		if v.bad[i] {
+			continue
+		}
+		of.Scores, of.Labels = append(of.Scores, v.scores[i*k:][:k]...), append(of.Labels, y)
+		known, foreign := math.Inf(-1), math.Inf(-1)
+		for c, cosine := range v.like[i*k:][:k] {
+			if known = max(known, cosine); c != y {
+				foreign = max(foreign, cosine)
+			}
+		}
+		of.Known, of.Foreign = append(of.Known, known), append(of.Foreign, max(foreign, -1))
+	}
+	found, err := calibrate.Fit(of)
+	if err != nil {
+		return nil, fmt.Errorf("learner: %s: %w", s.name, err)
+	}
+	return found, nil
+}
+
+// sums are the sums of the classes [K,D].
+func (s *solved) sums(ofMeans bool) []float64 {
+	all := slices.Clone(s.rows)
+	if ofMeans {
+		for i := range all {
+			all[i] *= float64(s.counts[i/s.net.Info().FeatureDim])
+		}
+	}
+	return all
+}
+
+// featuresOf computes the features [n,D] of samples that were kept.
+func (s *solved) featuresOf(places []int) ([]float32, error) {
+	width, d := s.keptWidth(), s.net.Info().FeatureDim
+	var all []float32
+	for some := range slices.Chunk(places, fitBatch) {
+		var rows []float32
+		labels := make([]ocl.Label, len(some))
+		for i, at := range some {
+			rows = append(rows, s.kept.rows[at*width:][:width]...)
+			labels[i] = s.kept.labels[at]
+		}
+		if width < d {
+			shape := s.net.Info().Input
+			if latent := s.net.Info().Latent; latent != [3]int{} {
+				shape = latent
+			}
+			x := &tensor.Tensor{Shape: []int{len(some), shape[0], shape[1], shape[2]}, Data: rows}
+			f, err := s.features(ocl.Batch{X: x, Y: labels})
+			if err != nil {
+				return nil, fmt.Errorf("learner: %s: %w", s.name, err)
+			}
+			rows = f.Data
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
+// cosines fills in like, where the means of a class are a sum over its samples and z is one of them.
+func (v *view) cosines() {
+	n := len(v.labels)
+	d, k := len(v.z)/n, len(v.like)/n
+	own := make([]float64, d)
+	for i, y := range v.labels {
+		z := v.z[i*d:][:d]
+		size := length(z)
+		for c := range k {
+			mean := v.means[c*d:][:d]
+			if c == y {
+				for j, m := range mean {
+					own[j] = m - z[j]
+				}
+				mean = own
+			}
+			v.like[i*k+c] = cosine(dense.Dot(z, mean), size*length(mean))
+		}
+	}
+}
+
+// cosine is a/b, or 0 where a vector has no length.
+func cosine(a, b float64) float64 {
+	if !(b > 0) {
+		return 0
+	}
+	return a / b
+}
+
+// leaveOut fills in the scores of class means: without a sample x of n the sum of its class is s − x.
+func (l *ClassMeans) leaveOut(v *view) {
+	n := len(v.labels)
+	d, k := len(v.z)/n, len(l.labels)
+	if l.Normalise {
+		for i := range n {
+			z := v.z[i*d:][:d]
+			if size := length(z); size > 0 {
+				for j := range z {
+					z[j] /= size
+				}
+			}
+		}
+	}
+	v.cosines()
+	if l.Normalise {
+		copy(v.scores, v.like)
+		return
+	}
+	mean := make([]float64, d)
+	for i, y := range v.labels {
+		z := v.z[i*d:][:d]
+		for c := range k {
+			count := float64(l.counts[c])
+			copy(mean, v.means[c*d:][:d])
+			if c == y {
+				count--
+				dense.Axpy(mean, z, -1)
+			}
+			v.scores[i*k+c] = (2*dense.Dot(z, mean) - dense.Dot(mean, mean)/count) / count
+		}
+	}
+}
+
+// leaveOut fills in the scores of discriminant analysis. Without a sample x of n of its class, with A = Λ⁻¹ of f degrees
+// of freedom and d = x − μ_y,
+//
+//	Λ' = (f−1)/f·(Λ + g·Λ·d·dᵀ·Λ)      g = c/(1 − c·dᵀ·Λ·d),  c = n/((n−1)·f)      μ_y' = μ_y − d/(n−1)
+//
+// With Shrinkage ε, c is (1−ε) times that, and Λ is not scaled: as if f were large.
+func (l *SLDA) leaveOut(v *view) {
+	n := len(v.labels)
+	d, k := len(v.z)/n, len(l.labels)
+	f := l.freedom()
+	share, scale := 1-l.Shrinkage, 1.0
+	if l.Shrinkage == 0 {
+		scale = max(f-1, 1) / f
+	}
+	own, w := make([]float64, d), make([]float64, d)
+	for i, y := range v.labels {
+		z, count := v.z[i*d:][:d], float64(l.counts[y])
+		for j, m := range v.means[y*d:][:d] {
+			w[j] = z[j] - m
+			own[j] = m - w[j]/(count-1)
+		}
+		c := share * count / ((count - 1) * f)
+		rest := 1 - c*dense.Dot(w, w)
+		if v.bad[i] = rest < 1e-9; v.bad[i] {
+			continue
+		}
+		g, wz := c/rest, dense.Dot(w, z)
+		size := dense.Dot(z, z) + g*wz*wz
+		for class := range k {
+			mean := v.means[class*d:][:d]
+			if class == y {
+				mean = own
+			}
+			wm := dense.Dot(w, mean)
+			both, square := dense.Dot(z, mean)+g*wz*wm, dense.Dot(mean, mean)+g*wm*wm
+			v.scores[i*k+class] = scale * (both - square/2)
+			v.like[i*k+class] = cosine(both, math.Sqrt(square*size))
+		}
+	}
+}
+
+// leaveOut fills in the scores of ridge regression. z·U⁻ᵀ·s_k is the score of class k, and h = z·z the leverage of the
+// sample. Without the sample they are (ŷ − h·y)/(1−h), and the inverse of G + λ·I is A⁻¹ + A⁻¹·x·xᵀ·A⁻¹/(1−h).
+func (l *RanPAC) leaveOut(v *view) {
+	n := len(v.labels)
+	d, k := len(v.z)/n, len(l.labels)
+	for i, y := range v.labels {
+		z := v.z[i*d:][:d]
+		h := dense.Dot(z, z)
+		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
+			continue
+		}
+		size := h / (1 - h)
+		for c := range k {
+			mean := v.means[c*d:][:d]
+			both, square := dense.Dot(z, mean), dense.Dot(mean, mean)
+			score := both
+			if c == y {
+				score -= h
+				square += h - 2*both // of the sum without x
+				both -= h
+			}
+			v.scores[i*k+c] = score / (1 - h)
+			v.like[i*k+c] = cosine(both/(1-h), math.Sqrt((square+both*both/(1-h))*size))
+		}
+	}
+}
+
+// leaveOutRecursive is leaveOut by the inverse P of G + λ·I, which Recursive has in its place. Its vectors are weights,
+// and no sums, so the cosine is that between features and weights.
+func (l *RanPAC) leaveOutRecursive(v *view) {
+	n := len(v.labels)
+	d, k := len(v.z)/n, len(l.labels)
+	p := make([]float64, len(v.z))
+	l.gram.sum.Times(p, v.z, l.ws.Workers())
+	for i, y := range v.labels {
+		z := v.z[i*d:][:d]
+		h := dense.Dot(z, p[i*d:][:d])
+		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
+			continue
+		}
+		size, px := length(z), p[i*d:][:d]
+		for c := range k {
+			weights := v.means[c*d:][:d]
+			score := dense.Dot(z, weights)
+			e := -score / (1 - h) // the weights without x are w − P·x·e
+			if c == y {
+				e += 1 / (1 - h)
+			}
+			score -= e * h
+			square := dense.Dot(weights, weights) + e*(e*dense.Dot(px, px)-2*dense.Dot(weights, px))
+			v.scores[i*k+c] = score
+			v.like[i*k+c] = cosine(score, size*math.Sqrt(max(square, 0)))
+		}
+	}
+}
+
+var (
+	_ Calibrated = (*ClassMeans)(nil)
+	_ Calibrated = (*SLDA)(nil)
+	_ Calibrated = (*RanPAC)(nil)
+)
+
+// CalibrationOf is the calibration of a learner that has prepared; nil, and why, where it has none.
+func CalibrationOf(ctx context.Context, l ocl.Learner) (*Calibration, string, error) {
+	c, ok := l.(Calibrated)
+	if !ok {
+		return nil, "", nil
+	}
+	found, err := c.Calibrate(ctx)
+	if errors.Is(err, calibrate.ErrFew) {
+		return nil, err.Error(), nil
+	}
+	return found, "", err
+}
