@@ -34,7 +34,11 @@ type Evaluation struct {
 	Images, Correct    int
 	LeftOut            int              // images of classes that were not learned yet
 	Confusion          metric.Confusion // [class][predicted]
-	Notes              []string
+	// Reliability counts the images by the probability of their best guess; zero where values are distances.
+	Reliability metric.Reliability
+	Unknown     int       // images of known classes that are called unknown; 0 without Info.Sureness
+	Familiar    []float64 // the familiarity of each image, in no order; nil without Info.Sureness
+	Notes       []string
 }
 
 // Accuracy is the share of the images that were predicted right, NaN without images. A class with more images counts
@@ -171,7 +175,7 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	)
 	step := part * max(1, p.slots.All()[0].ws.Workers())
 	parts := slices.Collect(slices.Chunk(samples, step))
-	keep := func(these []sample, guesses []Guess, err error) {
+	keep := func(these []sample, guesses []Guess, familiar []float64, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -179,7 +183,15 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 			cancel()
 			return
 		}
+		answers := Answers(guesses, familiar, len(these), p.model.Calibration, p.info.Sureness)
+		e.Familiar = append(e.Familiar, familiar...)
 		for i, s := range these {
+			if answers[i].Unknown {
+				e.Unknown++
+			}
+			if p.info.Measure == Probability {
+				e.Reliability.Add(guesses[i].Value, guesses[i].Class == s.class)
+			}
 			e.Confusion.Add(s.class, guesses[i].Class)
 			if guesses[i].Class == s.class {
 				e.Correct++
@@ -192,10 +204,14 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	}
 	for range p.slots.All() {
 		wg.Go(func() {
-			buf, guesses := make([]uint8, step*set.ImageLen()), make([]Guess, step)
+			buf, guesses, room := make([]uint8, step*set.ImageLen()), make([]Guess, step), p.room(step)
 			for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				these := parts[i]
-				keep(these, guesses, p.predictSamples(guesses[:len(these)], buf, these, set))
+				these, familiar := parts[i], room
+				if room != nil {
+					familiar = room[:len(parts[i])]
+				}
+				err := p.predictSamples(guesses[:len(these)], familiar, buf, these, set)
+				keep(these, guesses[:len(these)], familiar, err)
 			}
 		})
 	}
@@ -208,7 +224,7 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 }
 
 // predictSamples reads images and predicts them.
-func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, set *data.Set) error {
+func (p *Predictor) predictSamples(dst []Guess, familiar []float64, buf []uint8, these []sample, set *data.Set) error {
 	size := set.ImageLen()
 	for i, s := range these {
 		to := buf[i*size : (i+1)*size]
@@ -218,5 +234,5 @@ func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, set
 		}
 		copy(to, image)
 	}
-	return p.predictBatch(dst, buf[:len(these)*size], 1, set.Embeddings)
+	return p.predictBatch(dst, familiar, buf[:len(these)*size], 1, set.Embeddings)
 }

@@ -19,42 +19,87 @@ type Model struct {
 	// logits decide.
 	Scores func(dst []float64, x *tensor.Tensor) error
 	Names  []string // of the classes; nil where they have none
+	// Calibration makes probabilities of scores, and familiarities. Nil is a learner of which nobody knows what its scores
+	// are worth: then probabilities are the softmax of the scores.
+	Calibration *learner.Calibration
 }
 
-// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass. scores [K]
-// is room that it changes. Without Means the values of guesses are probabilities, with them distances. A logit that is
-// not finite is an error that wraps [ocl.ErrDiverged].
-func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores []float64) error {
-	switch {
-	case m.Means != nil:
-		features := m.Net.Predict(ws, x).Features
-		for i := range features.Dim(0) {
-			if err := m.Means.Squares(scores, features.Row(i)); err != nil {
-				return err
-			}
-			distances(dst[i*k:][:k], scores, m.Names)
+// Measure says what the values of guesses are.
+func (m *Model) Measure() Measure {
+	if m.Means != nil && m.Calibration == nil {
+		return Distance
+	}
+	return Probability
+}
+
+// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass, with values
+// of Measure. scores [K] is room that it changes. familiar [n] gets the familiarity of each input; it is nil where
+// nobody asks, or where there is no Calibration. A logit that is not finite is an error that wraps [ocl.ErrDiverged].
+func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores, familiar []float64) error {
+	var out nn.Outputs
+	var all []float64 // [n,K]
+	if m.Scores == nil {
+		out = m.Net.Predict(ws, x)
+		if familiar != nil && m.Calibration.Likeness != nil {
+			m.Calibration.Likeness.Of(familiar, out.Features)
 		}
-	case m.Scores != nil:
-		n := x.Dim(0)
-		all := make([]float64, n*len(scores))
+	} else {
+		all = make([]float64, x.Dim(0)*len(scores))
 		if err := m.Scores(all, x); err != nil {
 			return err
 		}
-		for i := range n {
-			copy(scores, all[i*len(scores):])
-			probabilities(dst[i*k:][:k], scores, m.Names)
+	}
+	for i := range x.Dim(0) {
+		if err := m.score(scores, i, out, all); err != nil {
+			return err
 		}
-	default:
-		logits := m.Net.Predict(ws, x).Logits
-		for i := range logits.Dim(0) {
-			for c, v := range logits.Row(i) {
-				if v-v != 0 {
-					return fmt.Errorf("%w: the network gives %s a logit of %v", ocl.ErrDiverged, m.called(c), v)
-				}
-				scores[c] = float64(v)
+		if familiar != nil && m.Calibration.Likeness == nil {
+			familiar[i] = m.Calibration.Energy(scores)
+		}
+		guesses := dst[i*k:][:k]
+		best(guesses, scores, m.Names)
+		switch {
+		case m.Calibration != nil:
+			m.Calibration.Probabilities(scores, scores)
+			for g := range guesses {
+				guesses[g].Value = scores[guesses[g].Class]
 			}
-			probabilities(dst[i*k:][:k], scores, m.Names)
+		case m.Means != nil:
+			for g := range guesses {
+				guesses[g].Value = math.Sqrt(-guesses[g].Value)
+			}
+		default:
+			softmax(guesses, scores)
 		}
+	}
+	return nil
+}
+
+// score writes the scores of input i to dst [K], more is better: of class means, the squares of the distances as
+// [learner.NCM.Squares] has them, less than 0.
+func (m *Model) score(dst []float64, i int, out nn.Outputs, all []float64) error {
+	switch {
+	case m.Means != nil:
+		if err := m.Means.Squares(dst, out.Features.Row(i)); err != nil {
+			return err
+		}
+		for k, v := range dst {
+			dst[k] = -v
+		}
+		return nil
+	case m.Scores != nil:
+		copy(dst, all[i*len(dst):])
+		return nil
+	}
+	logits := out.Logits.Row(i)
+	for c, v := range logits {
+		if v-v != 0 {
+			return fmt.Errorf("%w: the network gives %s a logit of %v", ocl.ErrDiverged, m.called(c), v)
+		}
+		dst[c] = float64(v)
+	}
+	if m.Calibration != nil {
+		m.Calibration.Scores(dst, logits, out.Features.Row(i))
 	}
 	return nil
 }
@@ -67,11 +112,8 @@ func (m *Model) called(class int) string {
 	return fmt.Sprintf("%.40q", m.Names[class])
 }
 
-// probabilities fills dst with the classes of the highest scores, such as logits, the best first and the lowest class
-// first where scores are equal, as learners decide. Their values are the softmax over all scores [K], 1 ≤ len(dst) ≤ K.
-// names are those of the classes, nil for none.
-func probabilities(dst []Guess, scores []float64, names []string) {
-	best(dst, scores, names)
+// softmax makes the values of guesses those of the softmax over all scores [K], of which they are.
+func softmax(dst []Guess, scores []float64) {
 	sum := 0.0
 	for _, v := range scores {
 		sum += math.Exp(v - dst[0].Value)
@@ -81,19 +123,8 @@ func probabilities(dst []Guess, scores []float64, names []string) {
 	}
 }
 
-// distances is [probabilities] for the classes whose means are nearest, given the squares of the distances [K] as
-// [learner.NCM.Squares] has them, which it changes. Values are the distances.
-func distances(dst []Guess, squares []float64, names []string) {
-	for k, v := range squares {
-		squares[k] = -v
-	}
-	best(dst, squares, names)
-	for g := range dst {
-		dst[g].Value = math.Sqrt(-dst[g].Value)
-	}
-}
-
-// best fills dst with the classes of the highest scores.
+// best fills dst with the classes of the highest scores, the best first and the lowest class first where scores are
+// equal, as learners decide.
 func best(dst []Guess, scores []float64, names []string) {
 	found := 0
 	for k, v := range scores {

@@ -39,16 +39,20 @@ type Options struct {
 	Older      bool   // take the newest checkpoint that can be read, if the newest one cannot; Info.Older records it
 	Backbone   string // where the pretrained network of the run lies on this machine; "" is where the run had it
 	AtOnce     int    // calls that work at the same time, further ones wait; 0 is as many as processors have room for
+	// Unknown is the share of images of known classes that may be called unknown, in (0,1); 0 is 0.05. Coverage is the
+	// share of them whose class is to be in [Answer.Set], in (0,1); 0 counts no set.
+	Unknown, Coverage float64
 }
 
 // Measure says how to read the Value of a [Guess].
 type Measure string
 
 const (
-	// Probability is the softmax over the logits of all classes, in [0,1]. More is better.
+	// Probability is in [0,1]. More is better. With Info.Sureness it is calibrated: of guesses with 0.8, about 80 % are
+	// right. Without it is the softmax over the logits of all classes.
 	Probability Measure = "probability"
 	// Distance is that of the features, scaled to length 1, from the mean of the class, in [0,2]. Less is better. It is
-	// what iCaRL and the classifier ncm predict by.
+	// what iCaRL and the classifier ncm predict by, where nothing calibrates them.
 	Distance Measure = "distance"
 )
 
@@ -78,7 +82,8 @@ type Info struct {
 	Learned    []ocl.Label // the classes of its tasks, rising; nil where no file says them
 	Classifier string      // that predicts, one of Config.Classifiers
 	Measure    Measure
-	Guesses    int      // the most that there are for an image: K, or the classes that have a mean
+	Guesses    int // the most that there are for an image: K, or the classes that have a mean
+	Sureness   *Sureness
 	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
 }
 
@@ -141,7 +146,11 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	p := &Predictor{model: Model{Net: t.Net, Means: t.Means(), Names: t.ClassNames}, by: t.Info.Encoding(),
+	sure, why, err := t.Calibration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Predictor{model: Model{Net: t.Net, Means: t.Means(), Names: t.ClassNames, Calibration: sure}, by: t.Info.Encoding(),
 		input: [3]int{t.Info.Channels, t.Info.Height, t.Info.Width}}
 	shape, err := p.see(t, o.Backbone)
 	if err != nil {
@@ -152,10 +161,13 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		DataDigest: t.Info.Digest, Tasks: t.Tasks, Steps: t.Steps,
 		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes,
 		ClassNames: t.ClassNames,
-		Learned:    t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+		Learned:    t.Learned, Classifier: t.Classifier(), Measure: p.model.Measure(), Guesses: t.Info.Classes, Notes: t.Notes,
 	}
 	if p.model.Means != nil {
-		p.info.Measure, p.info.Guesses = Distance, len(p.model.Means.Classes())
+		p.info.Guesses = len(p.model.Means.Classes())
+	}
+	if err := p.sure(o, why); err != nil {
+		return nil, err
 	}
 	if p.maker != nil {
 		if err := p.maker.CheckMemory(atOnce, workers, embeddedAtOnce); err != nil {
@@ -240,11 +252,11 @@ func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 		return fmt.Errorf("predict: room for %d guesses, %d of each image. Ask for 1 to %d of each, and give room for all",
 			len(dst), top, p.info.Guesses)
 	}
-	return p.predictBatch(dst, images, top, false)
+	return p.predictBatch(dst, nil, images, top, false)
 }
 
 // predictBatch is PredictBatch, where images may be embeddings already.
-func (p *Predictor) predictBatch(dst []Guess, images []uint8, top int, embedded bool) error {
+func (p *Predictor) predictBatch(dst []Guess, familiar []float64, images []uint8, top int, embedded bool) error {
 	size := p.size
 	if embedded {
 		size = p.by.Bytes(p.input[0])
@@ -257,7 +269,7 @@ func (p *Predictor) predictBatch(dst []Guess, images []uint8, top int, embedded 
 		return ErrClosed
 	}
 	defer p.slots.Give(s)
-	return p.predict(s, dst, images, top, embedded)
+	return p.predict(s, dst, familiar, images, top, embedded)
 }
 
 // PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first. Decoding the
@@ -274,7 +286,7 @@ func (p *Predictor) PredictFile(ctx context.Context, dst []Guess, file []byte) e
 	if err := p.Prepare(ctx, s.image, file); err != nil {
 		return err
 	}
-	return p.predict(s, dst, s.image, len(dst), false)
+	return p.predict(s, dst, nil, s.image, len(dst), false)
 }
 
 func (p *Predictor) checkImages(n, bytes, size int) error {

@@ -49,8 +49,9 @@ func (p *Predictor) load(s *slot, n int, images []uint8) {
 	}
 }
 
-// predict fills dst [N,top] with guesses for the images, or for their embeddings.
-func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embedded bool) error {
+// predict fills dst [N,top] with guesses for the images, or for their embeddings, and familiar [N] with their
+// familiarities, unless it is nil.
+func (p *Predictor) predict(s *slot, dst []Guess, familiar []float64, images []uint8, top int, embedded bool) error {
 	size := len(images) * top / max(1, len(dst))
 	most := cap(s.x.Data) / s.x.RowLen()
 	for len(dst) > 0 {
@@ -63,7 +64,11 @@ func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embed
 			}
 		}
 		p.load(s, n, these)
-		if err := p.judge(s, dst[:n*top], top); err != nil {
+		some := familiar
+		if familiar != nil {
+			some, familiar = familiar[:n], familiar[n:]
+		}
+		if err := p.judge(s, dst[:n*top], some, top); err != nil {
 			return err
 		}
 		dst, images = dst[n*top:], images[n*size:]
@@ -73,8 +78,8 @@ func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int, embed
 
 // judge sends the inputs of a slot through the network, and writes the top best guesses for each to dst. An output that
 // is not finite is an error.
-func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
-	if err := p.model.Judge(s.ws, dst, top, &s.x, s.scores); errors.Is(err, ocl.ErrDiverged) {
+func (p *Predictor) judge(s *slot, dst []Guess, familiar []float64, top int) error {
+	if err := p.model.Judge(s.ws, dst, top, &s.x, s.scores, familiar); errors.Is(err, ocl.ErrDiverged) {
 		return fmt.Errorf("predict: %s: %w. Use another run", p.info.Folder, err)
 	} else if err != nil {
 		return fmt.Errorf("predict: %s: %w", p.info.Folder, err)

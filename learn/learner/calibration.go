@@ -23,14 +23,8 @@ type Calibration struct {
 	Likeness *Likeness
 }
 
-// Familiarity says how much a sample looks like the classes that were taught: by its features [D], or its scores [K] as
-// Scores makes them. It changes nothing.
-func (c *Calibration) Familiarity(features []float32, scores []float64) float64 {
-	if c.Likeness != nil {
-		return c.Likeness.of(features)
-	}
-	return energy(scores, c.Temperature)
-}
+// Energy is the familiarity of a sample with the scores [K], as Scores makes them, where there is no Likeness.
+func (c *Calibration) Energy(scores []float64) float64 { return energy(scores, c.Temperature) }
 
 // Scores writes what the temperature divides to dst [K]: the logits [K], divided by the length of the features [D] where
 // Normalise says so.
@@ -111,27 +105,28 @@ func (l *Likeness) Whitening() []float32 {
 	return m
 }
 
-func (l *Likeness) of(features []float32) float64 {
-	z := make([]float64, len(features))
-	for j, v := range features {
-		z[j] = float64(v)
+// Of writes the familiarity of each row of features [n,D] to dst [n]. A row of zeros has 0.
+func (l *Likeness) Of(dst []float64, features *tensor.Tensor) {
+	all := make([]float64, len(features.Data))
+	for j, v := range features.Data {
+		all[j] = float64(v)
 	}
 	if l.factor != nil {
-		l.factor.Forward(z, 1)
+		l.factor.Forward(all, 1)
 	}
-	n := length(z)
-	if n == 0 {
-		return 0
-	}
-	most := math.Inf(-1)
-	for m := l.Means; len(m) > 0; m = m[len(z):] {
-		sum := 0.0
-		for j, v := range z {
-			sum += float64(v * float64(m[j]))
+	d := features.RowLen()
+	for i := range dst {
+		z := all[i*d:][:d]
+		most := math.Inf(-1)
+		for m := l.Means; len(m) > 0; m = m[d:] {
+			sum := 0.0
+			for j, v := range z {
+				sum += float64(v * float64(m[j]))
+			}
+			most = max(most, sum)
 		}
-		most = max(most, sum)
+		dst[i] = cosine(most, length(z))
 	}
-	return most / n
 }
 
 // whitest is the largest number of features for which a metric is kept: its factor has D²/2 numbers, and each sample

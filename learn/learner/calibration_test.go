@@ -127,10 +127,13 @@ func TestLeaveOneOut(t *testing.T) {
 				sees.Scores(scores, o.Logits.Row(0), o.Features.Row(0))
 				of.Scores, of.Labels = append(of.Scores, scores[:4]...), append(of.Labels, int(y))
 				f := o.Features.Row(0)
-				of.Known = append(of.Known, sees.Familiarity(f, scores))
+				familiar := make([]float64, 1)
+				sees.Likeness.Of(familiar, o.Features)
+				of.Known = append(of.Known, familiar[0])
 				rest := *sees.Likeness
 				rest.Means = slices.Delete(slices.Clone(rest.Means), int(y)*len(f), (int(y)+1)*len(f))
-				of.Foreign = append(of.Foreign, rest.of(f))
+				rest.Of(familiar, o.Features)
+				of.Foreign = append(of.Foreign, familiar[0])
 			}
 			want, err := calibrate.Fit(of)
 			if err != nil {
@@ -351,7 +354,7 @@ func TestEnergy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known, foreign := c.Familiarity(nil, []float64{6, 0, 0, 0}), c.Familiarity(nil, make([]float64, 4)); c.Rank(known) < 0.3 ||
+	if known, foreign := c.Energy([]float64{6, 0, 0, 0}), c.Energy(make([]float64, 4)); c.Rank(known) < 0.3 ||
 		c.Rank(foreign) > 0.05 || c.Refused(0.05) < 0.8 {
 		t.Errorf("ranks %v and %v, refused %v", c.Rank(known), c.Rank(foreign), c.Refused(0.05))
 	}

@@ -261,8 +261,8 @@ func (s *solved) LoadState(d *checkpoint.Decoder) error { return s.whole().LoadS
 // whole is the weights and the samples that are kept.
 func (s *solved) whole() checkpoint.Parts { return append(s.Weights(), s.kept.part(s)) }
 
-// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one. What calibrates the scores is
-// among them, and the samples that were kept for that are not.
+// Weights implements [Weighted]. Sums hold no sample, unless they are of a class with one. What calibrates the scores
+// is among them, and the samples that were kept for that are not.
 func (s *solved) Weights() checkpoint.Parts {
 	s.prepare()
 	if s.with == nil {

@@ -13,6 +13,7 @@ import (
 
 	"ocl/config"
 	"ocl/internal/limit"
+	"ocl/run/metric"
 )
 
 // Check returns what [Read] would refuse in the file of a result, nil if nothing: a value that is not a finite number,
@@ -156,6 +157,28 @@ func (r *Result) testSets() int {
 	return len(r.Stream.Tasks)
 }
 
+// check wants fractions, and bins that rise.
+func (c *Calibration) check() error {
+	if c == nil {
+		return nil
+	}
+	bad := c.By != LeftOut && c.By != Tested || c.Samples < 1 || !(c.Temperature > 0) || !(c.Slope > 0 && c.Slope <= 1)
+	for _, v := range []*float64{&c.ECE, c.Before, &c.Refused} {
+		bad = bad || fraction(v) != ""
+	}
+	last := -1
+	for _, b := range c.Bins {
+		bad = bad || b.Bin <= last || b.Bin >= metric.ReliabilityBins || b.N < 1 || fraction(&b.Confidence) != "" ||
+			fraction(&b.Accuracy) != ""
+		last = b.Bin
+	}
+	if bad {
+		return fmt.Errorf("calibration is by %s, of %d samples, with a temperature of %g and %d bins, but must be as docs/format/result.md says",
+			cut(c.By), c.Samples, c.Temperature, len(c.Bins))
+	}
+	return nil
+}
+
 func checkMeasured(r *Result) error {
 	tasks, classes, sets := len(r.Stream.Tasks), r.Stream.Classes, r.testSets()
 	if err := checkMatrix("accuracy", r.Accuracy, tasks, sets, fraction); err != nil {
@@ -169,6 +192,9 @@ func checkMeasured(r *Result) error {
 	}
 	if s := r.Seconds; min(s.Train, s.Prepare, s.Test) < 0 {
 		return fmt.Errorf("seconds are %g, %g and %g, but must be 0 or more", s.Train, s.Prepare, s.Test)
+	}
+	if err := r.Calibration.check(); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Classifiers)) {
 		c, at := r.Classifiers[name], "classifiers."+name

@@ -44,6 +44,9 @@ type Result struct {
 	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
 	PerClass   [][]*float64  `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
 	Metrics    Metrics       `json:"metrics"`
+	// Calibration says what the probabilities of the first classifier are worth after the last task; nil in older files,
+	// and where too little was tested.
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// Classifiers are what the same run measured of further classifiers, by name; nil without.
 	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
 	// ErrorAnalysis is that of class-incremental streams, nil elsewhere.
@@ -155,6 +158,37 @@ type Stream struct {
 	// absent or cannot be read, tasks that are left out.
 	Notes []string `json:"notes,omitempty"`
 	Tasks []Task   `json:"tasks"`
+}
+
+// What a calibration was fitted to.
+const (
+	LeftOut = "samples left out" // of the learner's own, one by one
+	Tested  = "test images"      // of which each half was judged by the fit to the other one
+)
+
+// UnknownShare is the share of pictures of known classes that may be called unknown, unless another one is asked for.
+const UnknownShare = 0.05
+
+// Calibration says what probabilities are worth (see package calibrate).
+type Calibration struct {
+	By          string           `json:"by"`      // LeftOut or Tested
+	Samples     int              `json:"samples"` // that it was fitted to
+	Temperature float64          `json:"temperature"`
+	Slope       float64          `json:"slope"`
+	ECE         float64          `json:"ece"`                  // expected calibration error on test images, in [0,1]
+	Before      *float64         `json:"ece_before,omitempty"` // that of the softmax of the logits as they are
+	Bins        []CalibrationBin `json:"bins"`
+	// Refused estimates the share of images of other classes that are called unknown where UnknownShare of the known ones
+	// may be.
+	Refused float64 `json:"refused"`
+}
+
+// CalibrationBin has the test images whose best class had a probability in (Bin/15, (Bin+1)/15].
+type CalibrationBin struct {
+	Bin        int     `json:"bin"`
+	N          int     `json:"n"`
+	Confidence float64 `json:"confidence"` // mean
+	Accuracy   float64 `json:"accuracy"`
 }
 
 // Sample says in words what a sample is.

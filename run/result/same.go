@@ -33,8 +33,8 @@ func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Ke
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
 // that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
-// by the kernel and the convolution that were used. A result without a key, without counts of the memory by task, or
-// without names of tasks counts as having the other's.
+// by the kernel and the convolution that were used. A result without a key, without counts of the memory by task,
+// without names of tasks, or without a calibration counts as having the other's.
 func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false
@@ -68,6 +68,7 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 	c := comparing{skip: func(at string) bool {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
+			at == "calibration" && (a.Calibration == nil || b.Calibration == nil) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
 	}}
 	c.compare("", trees[0], trees[1])

@@ -71,9 +71,8 @@ func room(labels []ocl.Label, n int) []ocl.Label {
 }
 
 // Predict sets the labels of all classifiers for the images x, with one pass through the network if the learner shows
-// it. It returns the logits [B,K] of that pass, or nil.
-func (c *Classifiers) Predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.Tensor, err error) {
-	var out nn.Outputs
+// it. It returns the outputs of that pass, whose tensors are nil where there was none.
+func (c *Classifiers) Predict(l ocl.Learner, x *tensor.Tensor) (out nn.Outputs, err error) {
 	if c.Open != nil {
 		p := c.Open.Parts()
 		out = p.Net.Predict(p.WS, x)
@@ -89,15 +88,15 @@ func (c *Classifiers) Predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.T
 			err = l.Predict(c.Labels[i], x)
 		}
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	if c.Open != nil && !slices.Contains(c.Names, config.ClassifierHead) {
 		// The features of a diverged network may still be finite. The learner's own rule also checks the logits.
 		c.own = room(c.own, x.Dim(0))
 		if err := c.Open.Decide(c.own, out); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
-	return out.Logits, nil
+	return out, nil
 }

@@ -33,6 +33,7 @@ type evaluator struct {
 	classifiers Classifiers
 	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
 	tested      func(done, total int) // called after each batch of the evaluation under way; may be nil
+	sure        *sureness             // of the evaluation after the last task; nil in others
 }
 
 // newEvaluator measures a learner that had learned the classes before.
@@ -79,12 +80,15 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		logits, err := c.Predict(e.learner, b.X)
+		out, err := c.Predict(e.learner, b.X)
+		if err == nil && e.sure != nil {
+			err = e.sure.add(c, e.learner, b, out)
+		}
 		if err != nil {
 			return err
 		}
 		for i := range found {
-			right[i] += found[i].add(b.Y, c.Labels[i], logits)
+			right[i] += found[i].add(b.Y, c.Labels[i], out.Logits)
 		}
 		all += len(b.Y)
 		count(len(b.Y))
@@ -176,6 +180,9 @@ func (r *run) evaluate(ctx context.Context) error {
 		r.at.Phase = prepared
 	}
 	found, err := r.measure(ctx, &r.tests.classifiers, r.Job.Config.Eval)
+	if err == nil {
+		err = r.concluded()
+	}
 	if err != nil {
 		return err
 	}
@@ -213,7 +220,12 @@ func (r *run) prepare(ctx context.Context) error {
 
 // measure fits and tests classifiers on the test sets of eval, and keeps the time. If ctx ends, it stops the run.
 func (r *run) measure(ctx context.Context, c *Classifiers, eval string) (found []evaluation, err error) {
-	err = clock(&r.found.Seconds.Prepare, func() error { return c.Fit(ctx) })
+	err = clock(&r.found.Seconds.Prepare, func() error {
+		if err := c.Fit(ctx); err != nil || c.plain {
+			return err
+		}
+		return r.calibrated(ctx)
+	})
 	if err == nil {
 		err = clock(&r.found.Seconds.Test, func() (err error) {
 			found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), eval, r.at.Task))

@@ -56,12 +56,19 @@ func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]in
 	return counts, nil
 }
 
-// stateBytes is the size of a learner's state without the origins of stored samples, on which no number depends.
+// sectionHead is the bytes of a section of a checkpoint beside its name and its data.
+const sectionHead = 16
+
+// stateBytes is the size of a learner's state without that on which no prediction depends: the origins of stored samples,
+// and what calibrates scores.
 func stateBytes(state *checkpoint.Container) int64 {
 	size := state.Size()
 	for _, name := range state.Names() {
 		if strings.HasSuffix(name, "memory/"+memory.OriginsSection) {
 			size -= int64(state.Decoder().Len(name))
+		}
+		if name == "ridge" || strings.HasPrefix(name, "kept/") || strings.HasPrefix(name, "calibration/") {
+			size -= sectionHead + int64(len(name)+state.Decoder().Len(name))
 		}
 	}
 	return size

@@ -6,13 +6,15 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/learn/calibrate"
 	"ocl/run/metric"
 	"ocl/run/result"
 )
 
 // record has all measurements of a run so far. A checkpoint saves all of it, and the result has it at the end.
 type record struct {
-	measured []measured // of each classifier
+	measured    []measured             // of each classifier
+	calibration *calibrate.Calibration // of the first one, by test images; nil where there is none
 	measurements
 }
 
@@ -28,6 +30,8 @@ type measurements struct {
 	Timed      bool           `json:"timed"`      // all of it was a timed job
 	Started    string         `json:"started"`    // when the run began, as result.Provenance has it
 	Inherited  int64          `json:"inherited"`  // samples that the memory was offered before the run
+	// what the probabilities of the first classifier are worth after the last task
+	Calibration *result.Calibration `json:"calibration,omitempty"`
 }
 
 // measured has the results of the evaluations after tasks, for one classifier.
@@ -77,7 +81,7 @@ func (r *record) parts() checkpoint.Parts {
 	for i := range r.measured {
 		parts = append(parts, checkpoint.Sub(fmt.Sprintf("classifiers/%d", i), r.measured[i].parts()))
 	}
-	return append(parts, checkpoint.JSON("others", &r.measurements))
+	return append(parts, checkpoint.JSON("others", &r.measurements), calibrate.Parts(&r.calibration))
 }
 
 func (m *measured) parts() checkpoint.Parts {

@@ -54,6 +54,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		res.PerClass = append(res.PerClass, nullable(first.perClass[i]))
 	}
 	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
+	res.Calibration = r.found.Calibration
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m := learner.MemoryOf(r.learner); m != nil && info.UsesMemory {
 		if !paused(r.learner) { // in the middle of a batch a learner can only save its state

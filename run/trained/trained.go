@@ -21,6 +21,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/learn/calibrate"
 	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/run/build"
@@ -47,7 +48,8 @@ type Model struct {
 	Classifiers train.Classifiers
 	Notes       []string // what a person should know, such as a damaged checkpoint that was passed over
 
-	ws *nn.Workspace
+	ws     *nn.Workspace
+	tested *calibrate.Calibration // of the first classifier, by test images; nil where there is none
 }
 
 // Options say how a learner is opened.
@@ -122,6 +124,26 @@ func (t *Model) Means() *learner.NCM {
 		return nil
 	}
 	return t.Classifiers.Open.Parts().Means
+}
+
+// Calibration says how sure the classifier that was chosen may be; nil, and why, where nobody knows. Methods without
+// gradient find it out by samples that they have learned. Others have it by the test images of their run, after its last
+// task.
+func (t *Model) Calibration(ctx context.Context) (c *learner.Calibration, why string, err error) {
+	if t.Classifier() != t.Config.Classifiers[0] {
+		return nil, "only the first classifier of a run is calibrated", nil
+	}
+	if c, why, err = learner.CalibrationOf(ctx, t.Learner); err != nil {
+		return nil, "", fmt.Errorf("experiment: %s: %w", t.Folder, err)
+	}
+	switch {
+	case c != nil || why != "":
+	case t.tested != nil:
+		c = &learner.Calibration{Calibration: t.tested}
+	default:
+		why = "the run has not tested its learner after its last task, or an older program has run it"
+	}
+	return c, why, nil
 }
 
 // Close ends the workers of the learner.
@@ -223,6 +245,9 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 		return err
 	}
 	if t.Classifiers, err = train.NewClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
+		return err
+	}
+	if t.tested, err = train.ReadCalibration(d); err != nil {
 		return err
 	}
 	return t.Learner.LoadState(d.Sub("learner"))
