@@ -14,6 +14,8 @@ const MaxPictures = 32
 type Answer struct {
 	Version int64             // that Publish gave what has predicted
 	Guesses [][]predict.Guess // by image; the best first
+	// Verdicts say by image how sure the guesses are; nil where the learner is not calibrated ([Trainer.Sureness]).
+	Verdicts []predict.Verdict
 }
 
 // Predict predicts 1 to [MaxPictures] images of the size that the network sees, uint8 [C,H,W] each, in one pass through
@@ -55,12 +57,19 @@ func (t *Trainer) predict(k int, pixels [][]byte) (a Answer, err error) {
 	}
 	k = min(k, m.guesses)
 	all := make([]predict.Guess, len(pixels)*k)
-	if err := s.judge(m, all, k); err != nil {
+	var familiar []float64
+	if m.sure != nil {
+		familiar = make([]float64, len(pixels))
+	}
+	if err := s.judge(m, all, familiar, k); err != nil {
 		return a, err
 	}
 	a = Answer{Version: version, Guesses: make([][]predict.Guess, len(pixels))}
 	for i := range a.Guesses {
 		a.Guesses[i] = slices.Clip(all[i*k:][:k])
+		if m.sure != nil {
+			a.Verdicts = append(a.Verdicts, m.sure.Verdict(m.Calibration, a.Guesses[i], familiar[i]))
+		}
 	}
 	return a, nil
 }

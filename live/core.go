@@ -10,6 +10,7 @@ import (
 	"ocl/config"
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/learn/calibrate"
 	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/run/build"
@@ -26,7 +27,8 @@ type core struct {
 	net     *nn.Network
 	ws      *nn.Workspace
 	learner ocl.Learner
-	latents *learner.Latents // makes what it observes of images; nil: it observes them as they are
+	latents *learner.Latents       // makes what it observes of images; nil: it observes them as they are
+	tested  *calibrate.Calibration // of a network, by images that it has not learned; nil where there were none
 	// class means that a classifier of the config predicts by; nil where the learner's own rule decides
 	ncm *learner.NCM
 
@@ -196,6 +198,15 @@ func (k *core) prepare(ctx context.Context) error {
 	return k.ncm.Fit(ctx, p.Net, p.WS, p.Memory)
 }
 
+// calibration says how sure the learner may be, after prepare; nil where nobody knows.
+func (k *core) calibration(ctx context.Context) (*learner.Calibration, error) {
+	c, _, err := learner.CalibrationOf(ctx, k.learner)
+	if c == nil && err == nil && k.tested != nil {
+		c = &learner.Calibration{Calibration: k.tested}
+	}
+	return c, err
+}
+
 // unprepare drops what prepare has found from the state of the learner, so that a state says nothing of when
 // predictions were published.
 func (k *core) unprepare() {
@@ -236,6 +247,7 @@ func (k *core) grown(classes int) (*core, error) {
 		larger.close()
 		return nil, err
 	}
+	larger.tested = k.tested
 	k.close()
 	return larger, nil
 }
@@ -273,7 +285,13 @@ func (k *core) state() checkpoint.Parts {
 			return nil
 		}),
 		checkpoint.Sub("learner", k.learner),
+		k.testedPart(),
 	}
+}
+
+// testedPart is the calibration by images that were not learned, below the name live.
+func (k *core) testedPart() checkpoint.Part {
+	return checkpoint.Sub("live", checkpoint.Parts{calibrate.Parts(&k.tested)})
 }
 
 // held returns a lower bound of the memory in bytes that a learner with a head of capacity outputs holds, and the

@@ -452,6 +452,10 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
+	sure, _, err := t.Calibration(context.Background())
+	if err != nil {
+		return nil, err
+	}
 	state := checkpoint.NewContainer()
 	if err := t.Learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
@@ -463,6 +467,9 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	if err := train.Caught(func() error { return k.learner.LoadState(state.Decoder()) }); err != nil {
 		k.close()
 		return nil, err
+	}
+	if sure != nil && sure.Likeness == nil { // others find it by themselves
+		k.tested = sure.Calibration
 	}
 	k.batches, k.tasks = int64(t.Steps), t.Tasks
 	k.activate(t.Info.Classes)

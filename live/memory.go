@@ -134,7 +134,7 @@ func (t *Trainer) unlearning(pixels []byte, y []ocl.Label) (u learner.Unlearning
 	return u, b, nil
 }
 
-// UnlearnFrom is [Trainer.Unlearn] for weights that this trainer had before, as [Trainer.Weights] gave them then. It
+// UnlearnFrom is [Trainer.Unlearn] for weights that this trainer had before, as [Trainer.Version] gave them then. It
 // returns them without the images. What the trainer has learned stays as it is.
 func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []ocl.Label) (rest *checkpoint.Container,
 	err error) {
@@ -143,8 +143,8 @@ func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []
 		if err != nil {
 			return err
 		}
-		own, err := t.weights()
-		if err != nil {
+		own, k := checkpoint.NewContainer(), t.core
+		if err := k.learner.SaveState(own.Encoder()); err != nil {
 			return err
 		}
 		if err = t.setWeights(weights.Decoder()); err == nil {
@@ -153,7 +153,10 @@ func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []
 		if err == nil {
 			rest, err = t.weights()
 		}
-		if back := t.setWeights(own.Decoder()); back != nil {
+		if err == nil {
+			err = k.keptPart().SaveState(rest.Encoder())
+		}
+		if back := k.learner.LoadState(own.Decoder()); back != nil {
 			return t.ended(back)
 		}
 		return err

@@ -20,6 +20,7 @@ import (
 	"ocl/learn/learner"
 	"ocl/learn/method"
 	"ocl/nn/backbone"
+	"ocl/predict"
 	"ocl/run/build"
 )
 
@@ -57,6 +58,9 @@ type Process struct {
 	Workers int // goroutines that learn; 0 is one fewer than there are processors, so that one is left for predictions
 	// predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
 	AtOnce int
+	// Unknown is the share of images of known classes that may be called unknown, in (0,1); 0 is 0.05. Coverage is the share
+	// of them whose class is to be in the set of an answer, in (0,1); 0 counts no set.
+	Unknown, Coverage float64
 	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to
 	// 19; 0 is that of the process. Elsewhere it is ignored. Go polls sockets when a processor of its own is free,
 	// so a server sets GOMAXPROCS to Workers+1.
@@ -111,6 +115,9 @@ func (p Process) complete() (Process, error) {
 		if v.value < 0 || v.value > v.most {
 			return p, fmt.Errorf("%s is %d. Use 0 to %d", v.name, v.value, v.most)
 		}
+	}
+	if _, err := predict.NewSureness(nil, p.Unknown, p.Coverage); err != nil {
+		return p, err
 	}
 	p.Batch = cmp.Or(p.Batch, config.Default().Stream.Batch)
 	p.Age = cmp.Or(p.Age, defaultAge)

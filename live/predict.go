@@ -16,13 +16,13 @@ func (l *Learner) Predict(img image.Image, k int) ([]predict.Guess, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("live: predict: %d guesses. Ask for 1 or more", k)
 	}
-	return l.guess(nil, k, img, nil)
+	return l.guess(nil, k, img, nil, nil)
 }
 
 // PredictInto is [Learner.Predict] with the guesses in dst: it returns dst[:n], with n = len(dst) or fewer, and
 // allocates nothing.
 func (l *Learner) PredictInto(dst []predict.Guess, img image.Image) ([]predict.Guess, error) {
-	return l.guess(dst, len(dst), img, nil)
+	return l.guess(dst, len(dst), img, nil, nil)
 }
 
 // PredictPixels is [Learner.PredictInto] for an image of the size that the network sees: uint8 [C,H,W], see
@@ -31,11 +31,13 @@ func (l *Learner) PredictPixels(dst []predict.Guess, pixels []byte) ([]predict.G
 	if err := l.t.checkPixels(pixels); err != nil {
 		return nil, fmt.Errorf("live: predict: %w", err)
 	}
-	return l.guess(dst, len(dst), nil, pixels)
+	return l.guess(dst, len(dst), nil, pixels, nil)
 }
 
-// guess predicts an image, or pixels where they are not nil, into dst, which it makes if it is nil.
-func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []byte) ([]predict.Guess, error) {
+// guess predicts an image, or pixels where they are not nil, into dst, which it makes if it is nil. v gets the verdict,
+// unless it is nil.
+func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []byte, v *predict.Verdict) ([]predict.Guess,
+	error) {
 	if k < 1 {
 		return nil, fmt.Errorf("live: predict: there is room for no guess. Give room for 1 or more")
 	}
@@ -61,8 +63,24 @@ func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []by
 	if dst == nil {
 		dst = make([]predict.Guess, k)
 	}
-	if err := s.judge(m, dst[:k], k); err != nil {
+	var familiar []float64
+	if v != nil && m.sure != nil {
+		familiar = make([]float64, 1)
+	}
+	if err := s.judge(m, dst[:k], familiar, k); err != nil {
 		return nil, fmt.Errorf("live: predict: %w", err)
 	}
+	if familiar != nil {
+		*v = m.sure.Verdict(m.Calibration, dst[:k], familiar[0])
+	}
 	return dst[:k], nil
+}
+
+// Answer is [Learner.Predict] with what the learner is sure of: whether the image looks like none of the classes.
+func (l *Learner) Answer(img image.Image, k int) (a predict.Answer, err error) {
+	if k < 1 {
+		return a, fmt.Errorf("live: predict: %d guesses. Ask for 1 or more", k)
+	}
+	a.Guesses, err = l.guess(nil, k, img, nil, &a.Verdict)
+	return a, err
 }

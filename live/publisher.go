@@ -21,19 +21,18 @@ import (
 // model is a published copy of what a trainer predicts with. Nobody changes it while it is current or has readers.
 type model struct {
 	predict.Model
-	order   []ocl.Label // of a learner that orders its outputs otherwise
-	guesses int         // that there are for an image at most
-	batches int64       // learned before it
-	tasks   int         // that had ended
-	version int64       // that the caller of Publish gave it; changes while it is current
+	sure    *predict.Sureness // nil where it is not calibrated
+	order   []ocl.Label       // of a learner that orders its outputs otherwise
+	guesses int               // that there are for an image at most
+	batches int64             // learned before it
+	tasks   int               // that had ended
+	version int64             // that the caller of Publish gave it; changes while it is current
 	readers int
 }
 
 // publisher has the copy that predictions use, and the slots that they run in. The goroutine that learns makes copies
 // and publishes them; any number of goroutines predict meanwhile.
 type publisher struct {
-	measure predict.Measure
-
 	// The goroutine that learns uses these alone.
 	stale  bool          // the learner has learned something since the last copy
 	last   time.Time     // when the last copy was begun
@@ -44,7 +43,8 @@ type publisher struct {
 	slots *lifecycle.Pool[*slot] // of predictions; nil in a zero Trainer
 
 	mu      sync.Mutex
-	current *model // nil before anything was learned
+	measure predict.Measure // of current, or of the next model
+	current *model          // nil before anything was learned
 	spare   []*model
 }
 
@@ -70,7 +70,7 @@ func (t *Trainer) newSlot() *slot {
 // begin makes the slots of a trainer: one for each prediction AtOnce, and one that checks copies.
 func (p *publisher) begin(t *Trainer) {
 	p.measure = predict.Probability
-	if t.core.means() != nil {
+	if t.core.means() != nil && t.core.tested == nil {
 		p.measure = predict.Distance
 	}
 	p.reads = t.newSlot()
@@ -179,9 +179,18 @@ func (t *Trainer) publish(ctx context.Context, version int64) error {
 		if err := k.finite(); err != nil { // of a state that was loaded, or of what was prepared
 			return t.ended(err)
 		}
+		sure, err := k.calibration(ctx)
+		if err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return err
+			}
+			return t.ended(err)
+		}
 		took := time.Since(began)
 		m := p.room(k)
-		m.take(t)
+		if err := m.take(t, sure); err != nil {
+			return err
+		}
 		if err := p.check(m); err != nil {
 			return t.ended(err)
 		}
@@ -217,9 +226,13 @@ func (p *publisher) room(k *core) *model {
 	return m
 }
 
-// take copies the weights, the class means and the names from the learner of t into m.
-func (m *model) take(t *Trainer) {
+// take copies the weights, the class means and the names from the learner of t into m, with its calibration.
+func (m *model) take(t *Trainer, sure *learner.Calibration) (err error) {
 	k := t.core
+	m.Calibration = sure
+	if m.sure, err = predict.NewSureness(sure, t.process.Unknown, t.process.Coverage); err != nil {
+		return err
+	}
 	m.Net.CopyFrom(k.net)
 	m.Net.SetActive(k.classes)
 	m.guesses, m.batches, m.tasks = k.classes, k.batches, k.tasks
@@ -233,6 +246,7 @@ func (m *model) take(t *Trainer) {
 	t.mu.Lock()
 	m.Names = t.names[:k.classes:k.classes]
 	t.mu.Unlock()
+	return nil
 }
 
 // check lets a model predict an image of the last batch, and returns the error of the prediction. A last step may have
@@ -241,7 +255,7 @@ func (p *publisher) check(m *model) error {
 	if !p.probed {
 		return nil
 	}
-	return p.reads.judge(m, make([]predict.Guess, 1), 1)
+	return p.reads.judge(m, make([]predict.Guess, 1), nil, 1)
 }
 
 // show makes a model the current one, with a version; nil withdraws the current one.
@@ -253,7 +267,7 @@ func (p *publisher) show(m *model, version int64) {
 	}
 	p.current = m
 	if m != nil {
-		m.version = version
+		m.version, p.measure = version, m.Measure()
 	}
 }
 
@@ -328,9 +342,9 @@ func (s *slot) see(i int, image []byte) error {
 	return nil
 }
 
-// judge writes the k best guesses of a model for each input of the slot to dst, in one pass. A logit that is not finite
-// is an error that wraps [ocl.ErrDiverged]. A panic becomes an error, and the slot gets another workspace.
-func (s *slot) judge(m *model, dst []predict.Guess, k int) (err error) {
+// judge writes the k best guesses of a model for each input of the slot to dst, in one pass, and the familiarities to
+// familiar, unless it is nil. A logit that is not finite is an error that wraps [ocl.ErrDiverged]. A panic becomes an error, and the slot gets another workspace.
+func (s *slot) judge(m *model, dst []predict.Guess, familiar []float64, k int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.ws, s.outputs = nil, 0 // what it is after it is not known
@@ -342,7 +356,7 @@ func (s *slot) judge(m *model, dst []predict.Guess, k int) (err error) {
 		s.scores = make([]float64, n, 2*n)
 	}
 	s.scores = s.scores[:len(m.Names)]
-	if err := m.Judge(s.ws, dst, k, s.x, s.scores); errors.Is(err, ocl.ErrDiverged) {
+	if err := m.Judge(s.ws, dst, k, s.x, s.scores, familiar); errors.Is(err, ocl.ErrDiverged) {
 		return fmt.Errorf("%w. Use a smaller learning rate", err)
 	} else if err != nil {
 		return err

@@ -148,10 +148,40 @@ func (t *Trainer) own(d *checkpoint.Decoder) (header, error) {
 // [learner.Weighted] it wraps [ErrMethod].
 func (t *Trainer) Weights() (state *checkpoint.Container, err error) {
 	err = t.change("weights", func() error {
+		k := t.core
+		if _, sums := k.learner.(learner.Sums); sums && k.predicts() { // so that their calibration is among them
+			if err := k.prepare(context.Background()); err != nil {
+				return t.ended(err)
+			}
+			if _, err := k.calibration(context.Background()); err != nil {
+				return t.ended(err)
+			}
+		}
 		state, err = t.weights()
 		return err
 	})
 	return state, err
+}
+
+// Version returns Weights with the samples by which they are calibrated, for going back to them by SetWeights, and for
+// [Trainer.UnlearnFrom].
+func (t *Trainer) Version() (state *checkpoint.Container, err error) {
+	err = t.change("version", func() error {
+		if state, err = t.weights(); err != nil {
+			return err
+		}
+		return t.core.keptPart().SaveState(state.Encoder())
+	})
+	return state, err
+}
+
+// keptPart is the samples by which the learner calibrates itself; nothing where it does not.
+func (k *core) keptPart() checkpoint.Parts {
+	c, ok := k.learner.(learner.Calibrated)
+	if !ok {
+		return nil
+	}
+	return checkpoint.Parts{checkpoint.Sub("learner", checkpoint.Parts{c.Kept()})}
 }
 
 // weights is Weights in the goroutine that learns.
@@ -177,8 +207,8 @@ func (t *Trainer) weights() (*checkpoint.Container, error) {
 	return state, nil
 }
 
-// SetWeights takes weights of this trainer that were learned before: what [Trainer.Weights] or [Trainer.SaveState] gave
-// then. The memory, the classes, all counts, the sources of random numbers, and what a method keeps of earlier tasks (a
+// SetWeights takes weights of this trainer that were learned before: what [Trainer.Version], [Trainer.Weights] or
+// [Trainer.SaveState] gave then. The memory, the classes, all counts, the sources of random numbers, and what a method keeps of earlier tasks (a
 // teacher, the anchors of ewc++) stay as they are. Outputs of classes that were not in use then are as they were then,
 // before anything was learned of them. Predictions change with the next Publish.
 func (t *Trainer) SetWeights(d *checkpoint.Decoder) error {
@@ -227,7 +257,7 @@ func (k *core) weights() (checkpoint.Parts, error) {
 		parts = append(parts, checkpoint.Either(&here, "means/classes",
 			checkpoint.Parts{checkpoint.Sub("means", means.State(k.net.Info().FeatureDim))}, nil))
 	}
-	return parts, nil
+	return append(parts, k.testedPart()), nil
 }
 
 // begin makes a new core one that has learned these weights.
@@ -269,7 +299,7 @@ func (k *core) setWeights(d *checkpoint.Decoder, outputs int) error {
 	if err != nil {
 		return err
 	}
-	if err := parts.LoadState(d); err != nil {
+	if err := append(parts, checkpoint.Inline(k.keptPart())).LoadState(d); err != nil {
 		return err
 	}
 	if means := k.means(); means != nil && k.stored() > 0 {

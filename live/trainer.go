@@ -17,6 +17,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/lifecycle"
 	"ocl/internal/spelling"
+	"ocl/learn/learner"
 	"ocl/predict"
 	"ocl/run/build"
 	"ocl/run/train"
@@ -207,7 +208,65 @@ func (t *Trainer) Shape() (c, h, w int) {
 
 // Measure says how to read the values of guesses: as probabilities, or as distances of a method that predicts by class
 // means.
-func (t *Trainer) Measure() predict.Measure { return t.publisher.measure }
+func (t *Trainer) Measure() predict.Measure {
+	t.publisher.mu.Lock()
+	defer t.publisher.mu.Unlock()
+	return t.publisher.measure
+}
+
+// Sureness says how sure the published copy may be; nil where nobody knows: before there are enough images, of a method
+// that answers by distances, and of a network until [Trainer.Calibrate].
+func (t *Trainer) Sureness() *predict.Sureness {
+	m, _, err := t.publisher.hold()
+	if err != nil {
+		return nil
+	}
+	defer t.publisher.drop(m)
+	return m.sure
+}
+
+// Calibrate finds out how sure a network may be, by images, uint8 [len(y),C,H,W], that it has not learned, and their
+// labels. It is what the published copy says of them; the next Publish uses it. Other methods know it by themselves, or
+// answer by distances: for them it does nothing. Too few images are an error that wraps [calibrate.ErrFew].
+func (t *Trainer) Calibrate(pixels []byte, y []ocl.Label) error {
+	return t.change("calibrate", func() error {
+		if err := t.checkBatch(context.Background(), pixels, y); err != nil {
+			return err
+		}
+		k := t.core
+		if _, itself := k.learner.(learner.Calibrated); itself || k.means() != nil {
+			return nil
+		}
+		s, m, _, err := t.publisher.acquire()
+		if err != nil {
+			return err
+		}
+		defer t.publisher.release(s, m)
+		var scores []float64
+		var labels []int
+		size := len(pixels) / len(y)
+		for i, label := range y {
+			if int(label) >= len(m.Names) {
+				continue
+			}
+			s.load(1)
+			if err := s.see(0, pixels[i*size:][:size]); err != nil {
+				return err
+			}
+			s.fit(m.Net)
+			for _, v := range m.Net.Predict(s.ws, s.x).Logits.Row(0) {
+				scores = append(scores, float64(v))
+			}
+			labels = append(labels, int(label))
+		}
+		c, err := learner.EnergyCalibration(scores, labels)
+		if err != nil {
+			return err
+		}
+		k.tested, t.publisher.stale = c.Calibration, true
+		return nil
+	})
+}
 
 // Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
 func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }

@@ -376,8 +376,8 @@ func TestPredictTogether(t *testing.T) {
 			if _, err := x.Predict(3, list); err != nil {
 				t.Fatal(err)
 			}
-		}); n > 2 {
-			t.Errorf("%s: a prediction allocates %v times, want the answer's two lists", method, n)
+		}); n > 2 && x.Sureness() == nil || n > 16 {
+			t.Errorf("%s: a prediction allocates %v times, want the answer's two lists, and what finds familiarities", method, n)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 			cancel()
 			return
 		}
-		answers := Answers(guesses, familiar, len(these), p.model.Calibration, p.info.Sureness)
+		answers := p.answers(guesses, familiar, len(these))
 		e.Familiar = append(e.Familiar, familiar...)
 		for i, s := range these {
 			if answers[i].Unknown {

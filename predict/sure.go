@@ -58,6 +58,11 @@ func (p *Predictor) sure(o Options, why string) (err error) {
 // Answer says what an image may be.
 type Answer struct {
 	Guesses []Guess // the best first
+	Verdict
+}
+
+// Verdict says how sure the guesses for an image are.
+type Verdict struct {
 	// Rank is the share of images of known classes that look as strange as this one, in (0,1]; 0 where the learner is not
 	// calibrated. It is at most Unknown of [Sureness] where the image is Unknown: it looks like none of the classes.
 	Rank    float64
@@ -69,21 +74,29 @@ type Answer struct {
 	Set int
 }
 
-// Answers makes answers of guesses [n,k], and of the familiarities [n] of the images. c and s are nil for a learner
-// without.
-func Answers(guesses []Guess, familiar []float64, n int, c *learner.Calibration, s *Sureness) []Answer {
-	all := make([]Answer, n)
-	for i := range all {
-		k := len(guesses) / n
-		a := Answer{Guesses: guesses[i*k : (i+1)*k : (i+1)*k]}
-		if s != nil {
-			a.Familiarity, a.Rank = familiar[i], c.Rank(familiar[i])
-			a.Unknown = a.Rank <= s.Unknown
+// Verdict is that of an image with these guesses and this familiarity. It is zero where c and s are nil: of a learner
+// that is not calibrated.
+func (s *Sureness) Verdict(c *learner.Calibration, guesses []Guess, familiarity float64) (v Verdict) {
+	if s == nil {
+		return v
+	}
+	v.Familiarity, v.Rank = familiarity, c.Rank(familiarity)
+	v.Unknown = v.Rank <= s.Unknown
+	if s.Coverage > 0 {
+		floor := c.Floor(s.Coverage)
+		for v.Set = 1; v.Set < len(guesses) && guesses[v.Set].Value >= floor; v.Set++ {
 		}
-		if s != nil && s.Coverage > 0 {
-			floor := c.Floor(s.Coverage)
-			for a.Set = 1; a.Set < k && a.Guesses[a.Set].Value >= floor; a.Set++ {
-			}
+	}
+	return v
+}
+
+// answers are those of guesses [n,k], and of the familiarities [n] of the images; nil where nothing is calibrated.
+func (p *Predictor) answers(guesses []Guess, familiar []float64, n int) []Answer {
+	all, k := make([]Answer, n), len(guesses)/n
+	for i := range all {
+		a := Answer{Guesses: guesses[i*k : (i+1)*k : (i+1)*k]}
+		if familiar != nil {
+			a.Verdict = p.info.Sureness.Verdict(p.model.Calibration, a.Guesses, familiar[i])
 		}
 		all[i] = a
 	}
@@ -102,7 +115,7 @@ func (p *Predictor) AnswerBatch(images []uint8, n, top int) ([]Answer, error) {
 	if err := p.predictBatch(guesses, familiar, images, top, false); err != nil {
 		return nil, err
 	}
-	return Answers(guesses, familiar, n, p.model.Calibration, p.info.Sureness), nil
+	return p.answers(guesses, familiar, n), nil
 }
 
 // AnswerFile is [Predictor.PredictFile] with what the learner is sure of, for the top best guesses.
@@ -122,7 +135,7 @@ func (p *Predictor) AnswerFile(ctx context.Context, file []byte, top int) (Answe
 	if err := p.predict(s, guesses, familiar, s.image, top, false); err != nil {
 		return Answer{}, err
 	}
-	return Answers(guesses, familiar, 1, p.model.Calibration, p.info.Sureness)[0], nil
+	return p.answers(guesses, familiar, 1)[0], nil
 }
 
 // room is room for the familiarities of n images; nil without a calibration.

@@ -205,6 +205,9 @@ type Calibrated interface {
 	// its scores are of the outputs of the network. It changes no prediction. An error wraps [calibrate.ErrFew] where too
 	// few samples are left to say anything, and ctx.Err() where ctx has ended; another call goes on then.
 	Calibrate(ctx context.Context) (*Calibration, error)
+	// Kept is a view of the samples by which it calibrates. They are in its state and not in its weights: loading weights
+	// drops those that it has, as they are of other sums. Unlearning a sample takes it out of them.
+	Kept() checkpoint.Part
 }
 
 // Scored learners have several networks, so they are not [Open], but give each class a score.

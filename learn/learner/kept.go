@@ -143,6 +143,9 @@ func (k *kept) part(s *solved) checkpoint.Part {
 	}, checkpoint.Parts{checkpoint.Then(func() error { *k = kept{}; return nil })})
 }
 
+// Kept implements [Calibrated].
+func (s *solved) Kept() checkpoint.Part { return s.kept.part(s) }
+
 // keptWidth is the number of values that are kept of a sample.
 func (s *solved) keptWidth() int {
 	info := s.net.Info()

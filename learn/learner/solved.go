@@ -323,7 +323,7 @@ func (s *solved) calibrationPart() checkpoint.Part {
 		saved = nil
 	}
 	return checkpoint.Inline(checkpoint.Parts{calibrate.Parts(&saved), checkpoint.Then(func() error {
-		s.fitted, s.sure = saved, nil
+		s.fitted, s.sure, s.kept = saved, nil, kept{} // what was kept is of other sums
 		return nil
 	})})
 }

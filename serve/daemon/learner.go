@@ -268,7 +268,7 @@ func (l *learner) forget(o *op) error {
 // keep writes the weights into a file, for going back to them. The state must not depend on the disk: a version whose
 // file could not be written is in the book, and not in the list of those to which one can go back.
 func (l *learner) keep(o *op) error {
-	c, err := l.trainer.Weights()
+	c, err := l.trainer.Version()
 	if errors.Is(err, live.ErrNothing) || errors.Is(err, live.ErrMethod) {
 		return nil
 	}
