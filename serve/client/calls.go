@@ -122,6 +122,12 @@ func (c *Client) Label(ctx context.Context, id, label string) (out Sample, err e
 	return out, err
 }
 
+// Sample asks for a sample. One that the daemon does not know is an [Error] of the status 404.
+func (c *Client) Sample(ctx context.Context, id string) (out Sample, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: "/v1/samples/" + url.PathEscape(id)}, &out)
+	return out, err
+}
+
 // Forget has a sample erased everywhere.
 func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.do(ctx, request{method: http.MethodDelete, path: "/v1/samples/" + url.PathEscape(id)}, nil)

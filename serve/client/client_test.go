@@ -134,3 +134,25 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestASampleIsAskedFor: by its id, also where that has signs of paths; one that is not known is an error with its
+// status.
+func TestASampleIsAskedFor(t *testing.T) {
+	c, asked := served(t, client.Options{}, func(n int, to http.ResponseWriter, _ *http.Request) {
+		if n > 0 {
+			refuse(to, http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(to, `{"id":"a/b","label":"cat","state":"learned","time":"2026-11-29T15:00:00Z"}`)
+	})
+	if s, err := c.Sample(t.Context(), "a/b"); err != nil || s != (client.Sample{ID: "a/b", Label: "cat", State: "learned"}) {
+		t.Errorf("%+v %v", s, err)
+	}
+	var refused *client.Error
+	if _, err := c.Sample(t.Context(), "x"); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		t.Error(err)
+	}
+	if want := []string{"GET /v1/samples/a%2Fb", "GET /v1/samples/x"}; !slices.Equal(*asked, want) {
+		t.Errorf("asked %q, want %q", *asked, want)
+	}
+}
