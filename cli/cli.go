@@ -168,7 +168,8 @@ func sentence(fault string) string { return ended(shortened(onePrefix(escape.Lin
 // A name that is also that of a key, a format or a data set is not among them.
 var packages = []string{"api", "arch", "augment", "backbone", "bench", "checkpoint", "client", "compare", "config",
 	"daemon", "data", "embed", "experiment", "fetch", "findings", "identity",
-	"journal", "kernel", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper", "plan", "predict",
+	"journal", "kernel", "labelstudio", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper",
+	"plan", "predict",
 	"report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
 	"study", "survey", "train", "trained", "tune", "watch"}
 

@@ -150,8 +150,12 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.o.Name, "name", "ocl", "NAME\tname of the model in the Open Inference Protocol")
 	flags.StringVar(&f.o.Follow.URL, "follow", "",
 		"URL\tpredict with the model of the daemon at this address, and learn nothing; OCL_TOKEN has its token")
+	flags.StringVar(&f.o.Studio.URL, "label-studio", "",
+		"URL\tlearn what is annotated in this project of Label Studio, such as http://localhost:8080/projects/1, and predict for it (docs/serve.md)")
+	flags.StringVar(&f.o.Studio.TokenFile, "label-studio-token", "",
+		"FILE\tfile of the access token of Label Studio (default: LABEL_STUDIO_API_KEY of the environment)")
 	flags.StringVar(&f.o.Follow.CA, "ca", "",
-		"FILE\twith --follow: file of certificates to trust, PEM (default: those of the system)")
+		"FILE\twith --follow or --label-studio: file of certificates to trust, PEM (default: those of the system)")
 	inGroup(flags, groupNetwork)
 	flags.DurationVar(&f.o.Idle, "idle", 0, "TIME\tend when nobody has asked for this time, such as 30m (default: never)")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
@@ -194,6 +198,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	f.o.Release = release
 	f.o.Follow.Token = os.Getenv("OCL_TOKEN")
+	f.o.Studio.Token, f.o.Studio.CA = os.Getenv("LABEL_STUDIO_API_KEY"), f.o.Follow.CA
 	f.o.Ready = func(address string) {
 		if !f.quiet {
 			says := "%s/ shows the daemon. Ctrl-C ends it and keeps everything\n"
@@ -243,10 +248,16 @@ func (f *serveFlags) check() error {
 	switch {
 	case o.Dir == "" && !o.Play && o.Follow.URL == "":
 		return errors.New("DIR is missing. Write `ocl serve DIR`")
+	case o.Follow.URL != "" && o.Studio.URL != "":
+		return errors.New("--follow is for a replica, which learns nothing. Give --label-studio to the daemon that it follows")
+	case o.Studio.URL != "" && o.Studio.TokenFile == "" && os.Getenv("LABEL_STUDIO_API_KEY") == "":
+		return errors.New("--label-studio needs an access token. Put it into a file for --label-studio-token, or into LABEL_STUDIO_API_KEY of the environment")
+	case o.Studio.URL == "" && o.Studio.TokenFile != "":
+		return errors.New("--label-studio-token goes with --label-studio. Leave it out")
 	case o.Follow.URL != "" && (o.Dir != "" || o.Play || learns):
 		return errors.New("--follow is for a replica, which has no folder and learns nothing. Leave out DIR, --play, --init and --method")
-	case o.Follow.CA != "" && o.Follow.URL == "":
-		return errors.New("--ca goes with --follow. Leave it out")
+	case o.Follow.CA != "" && o.Follow.URL == "" && o.Studio.URL == "":
+		return errors.New("--ca goes with --follow or --label-studio. Leave it out")
 	case o.Play && (o.Tokens != "" || o.Cert != ""):
 		return errors.New("--play sends drawings without a token. Leave out --tokens and --cert")
 	case d.Init != "" && (d.Live.Method != "" || d.Live.Memory != 0 || d.Live.Size != 0 || d.Live.Channels != 0 ||

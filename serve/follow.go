@@ -97,17 +97,9 @@ func follow(ctx context.Context, o Follow, p live.Process, log *slog.Logger) (mo
 
 // client is one that trusts what the options say.
 func (o Follow) client() (*client.Client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if o.CA != "" {
-		text, err := input.ReadFile(o.CA, input.Want{Most: limit.ServeKeyFile})
-		if err != nil {
-			return nil, fmt.Errorf("--ca: %s: %w", o.CA, cause.Of(err))
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--ca: %s has no certificate. Use a PEM file", o.CA)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	transport, err := trusting(o.CA)
+	if err != nil {
+		return nil, err
 	}
 	c, err := client.New(o.URL, client.Options{Token: o.Token, Tries: 1,
 		HTTP: &http.Client{Transport: transport, Timeout: 5 * time.Minute}})
@@ -115,6 +107,24 @@ func (o Follow) client() (*client.Client, error) {
 		return nil, fmt.Errorf("--follow: %w", err)
 	}
 	return c, nil
+}
+
+// trusting is a transport that trusts the certificates of a file, PEM; "" is those of the system.
+func trusting(file string) (*http.Transport, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if file == "" {
+		return transport, nil
+	}
+	text, err := input.ReadFile(file, input.Want{Most: limit.ServeKeyFile})
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %s: %w", file, cause.Of(err))
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--ca: %s has no certificate. Use a PEM file", file)
+	}
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return transport, nil
 }
 
 // loop looks again and again.

@@ -43,6 +43,7 @@ type Options struct {
 	Page     http.Handler
 	Play     bool          // send drawings
 	Follow   Follow        // of a replica; its zero value learns here
+	Studio   Studio        // a project of Label Studio to learn from; its zero value is none
 	Idle     time.Duration // end after nobody has asked for so long; 0 is never
 	Log      *slog.Logger
 	Ready    func(address string) // called once with the daemon's address, when it answers; may be nil
@@ -62,6 +63,10 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel()
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	keys, err := o.keys()
+	if err != nil {
+		return err
+	}
+	project, err := o.Studio.project(o.Insecure, o.Log)
 	if err != nil {
 		return err
 	}
@@ -89,6 +94,7 @@ func Run(ctx context.Context, o Options) error {
 	ending := make(chan struct{})
 	handler, err := m.handler(api.Options{
 		Tokens: keys.tokens, Hosts: o.Hosts, Name: o.Name, Release: o.Release, Page: o.Page, Ending: ending, Log: o.Log,
+		LabelStudio: project,
 	})
 	if err != nil {
 		return errors.Join(err, m.close(context.WithoutCancel(ctx)))
@@ -100,6 +106,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Ready(address)
 	}
 	playing := o.play(ctx, keys.address(on.Addr()))
+	annotating := annotations(ctx, project, handler)
 	select {
 	case <-ctx.Done():
 		err = nil
@@ -118,6 +125,7 @@ func Run(ctx context.Context, o Options) error {
 	g.let(api.Draining())
 	close(ending)
 	<-playing
+	<-annotating
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	stop(requestTime)

@@ -366,6 +366,15 @@ const (
 	// ServeKeyFile is the size of a file of tokens or of a certificate, in bytes. A line of a token has about a hundred.
 	// Key: none.
 	ServeKeyFile = 4 << 20
+	// LabelStudioPage is the size of an answer of Label Studio that is no picture, in bytes. A hundred tasks have a
+	// hundredth of it. Key: none.
+	LabelStudioPage = 16 << 20
+	// LabelStudioTasks is the number of tasks of a project of Label Studio, in tasks. The daemon knows the ids of as many
+	// samples. Key: none; divide the project.
+	LabelStudioTasks = 50_000
+	// LabelStudioHeard is how many tasks of Label Studio wait to be looked at one by one, in tasks. With more, all of the
+	// project are. Key: none.
+	LabelStudioHeard = 1000
 )
 
 // Waiting.

@@ -1,8 +1,8 @@
 // Package api is the daemon over HTTP: predictions, samples and their labels, classes, tasks, the model, forgetting,
-// the status with its events and metrics, and the Open Inference Protocol v2. It decodes, checks and answers; package
-// daemon does what is asked.
+// the status with its events and metrics, the Open Inference Protocol v2, and that of Label Studio. It decodes, checks
+// and answers; package daemon does what is asked.
 //
-// openapi.yaml describes all paths but those of the protocol's own, and the daemon serves it. The tests hold every
+// openapi.yaml describes all paths but those of protocols of others, and the daemon serves it. The tests hold every
 // request and answer to it. Errors are problem documents (RFC 9457), whose detail says what is wrong and how to mend
 // it. docs/serve.md is the page for people.
 //
@@ -24,6 +24,7 @@ import (
 	"ocl/live"
 	"ocl/predict"
 	"ocl/serve/daemon"
+	"ocl/serve/labelstudio"
 )
 
 // Model predicts: it is a daemon, or a replica that follows one.
@@ -57,6 +58,8 @@ type Options struct {
 	Log      *slog.Logger    // nil is none
 	Limits   Limits
 	Upstream string // of a replica: where the daemon is that learns
+	// LabelStudio is the project of Label Studio whose requests are answered; nil is none.
+	LabelStudio *labelstudio.Project
 }
 
 // Limits of requests. 0 is the default of each.
@@ -158,6 +161,10 @@ func (s *server) routes() []route {
 		{"GET /metrics", RolePredict, false, s.metrics.serve},
 		{"GET /livez", RoleNone, false, s.livez},
 		{"GET /readyz", RoleNone, false, s.readyz},
+		{"GET /health", RoleNone, true, s.studio(s.studioHealth)},
+		{"POST /setup", RolePredict, true, s.studio(s.studioSetup)},
+		{"POST /predict", RolePredict, true, s.studio(s.studioPredict)},
+		{"POST /webhook", RoleNone, true, s.studio(s.studioWebhook)},
 		{"GET /v2", RoleNone, false, s.v2Server},
 		{"GET /v2/health/live", RoleNone, false, s.livez},
 		{"GET /v2/health/ready", RoleNone, false, s.readyz},

@@ -63,7 +63,7 @@ func (s *server) stream(to http.ResponseWriter, r *http.Request) {
 	var last []byte
 	var version int64
 	for quiet := 0; ; {
-		status := s.daemon.Status()
+		status := s.now()
 		if now, err := json.Marshal(status); err == nil && !bytes.Equal(now, last) {
 			if last != nil && status.Version != version &&
 				!send("published", published{time.Now(), status.Version, status.Samples.Learned, status.Samples.Answering}) {

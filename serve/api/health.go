@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -23,7 +24,7 @@ func (s *server) readyz(http.ResponseWriter, *http.Request) (int, any, error) {
 	return http.StatusOK, struct {
 		Ready   bool   `json:"ready"`
 		Problem string `json:"problem,omitempty"`
-	}{true, s.model.Problem()}, nil
+	}{true, cmp.Or(s.model.Problem(), s.o.LabelStudio.Problem())}, nil
 }
 
 // Starting answers while the folder is being opened, or a replica waits for its daemon: the process lives and is not

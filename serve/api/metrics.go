@@ -77,7 +77,7 @@ func (statusCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector]. What was not measured yet is left out.
 func (c statusCollector) Collect(to chan<- prometheus.Metric) {
-	v := c.s.model.Status()
+	v := c.s.now()
 	tell := func(name, help string, kind prometheus.ValueType, value float64, labels ...string) {
 		var names, values []string
 		for i := 0; i+1 < len(labels); i += 2 {

@@ -125,7 +125,7 @@ func problemOf(err error) *Problem {
 // sentence is an error as a sentence that begins with a capital letter and ends with a full stop.
 func sentence(err error) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(err.Error(), "�"))
-	for _, package_ := range []string{"daemon: ", "live: ", "journal: ", "data: "} {
+	for _, package_ := range []string{"daemon: ", "live: ", "journal: ", "data: ", "labelstudio: "} {
 		text = strings.TrimPrefix(text, package_)
 	}
 	if text == "" {

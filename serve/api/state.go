@@ -17,7 +17,14 @@ import (
 
 // status answers GET /v1/status: what the page and the metrics show, too.
 func (s *server) status(http.ResponseWriter, *http.Request) (int, any, error) {
-	return http.StatusOK, s.model.Status(), nil
+	return http.StatusOK, s.now(), nil
+}
+
+// now is the status as it is.
+func (s *server) now() daemon.Status {
+	v := s.model.Status()
+	v.Problem = cmp.Or(v.Problem, s.o.LabelStudio.Problem())
+	return v
 }
 
 // boundary answers POST /v1/tasks: a task ends, for methods that use that.
