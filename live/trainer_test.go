@@ -460,10 +460,11 @@ func TestNiceMovesNoBit(t *testing.T) {
 // FuzzReadTrainer changes a section of a state of weights, which a replica gets from elsewhere. Whatever comes out,
 // nothing panics, memory is in proportion, and what
 
-// TestLabelsInOneSpelling: a learner learns one class under both spellings of Unicode that look alike.
+// TestLabelsInOneSpelling: a learner learns one class under both spellings of Unicode that look alike, and in capitals.
 func TestLabelsInOneSpelling(t *testing.T) {
 	x := trainer(t, small("er"))
-	for _, c := range [][2]string{{"cafe\u0301", "caf\u00e9"}, {"caf\u00e9", "caf\u00e9"}, {"n\u0303", "\u00f1"}} {
+	for _, c := range [][2]string{{"cafe\u0301", "caf\u00e9"}, {"caf\u00e9", "caf\u00e9"}, {"n\u0303", "\u00f1"},
+		{"CAFE\u0301", "caf\u00e9"}, {"Cat", "Cat"}, {"cat", "Cat"}} {
 		if y, err := x.labelOf(x.called(c[0])); err != nil || x.Classes()[y] != c[1] {
 			t.Errorf("%+q is class %d of %+q (%v)", c[0], y, x.Classes(), err)
 		}

@@ -171,6 +171,12 @@ func TestUnknownClassesAreLeftOut(t *testing.T) {
 		e.Notes[0] != `the learner does not know 2 classes of glyphs: "zebra", "\x1b[2J"` {
 		t.Errorf("%v, %+v", err, e)
 	}
+	set.ClassNames[5] = "CAFE\u0301"
+	e, err = p.Evaluate(t.Context(), set, EvaluateOptions{})
+	if err != nil || e.LeftOut != 4 || len(e.Notes) != 4 ||
+		!strings.Contains(e.Notes[0], "of glyphs is the learner's class \"caf\u00e9\", as names are compared without case") {
+		t.Errorf("in capitals: %v, %+v", err, e)
+	}
 	if err := p.Check(set, EvaluateOptions{Unseen: true}); !errors.Is(err, ErrUnfit) ||
 		!strings.Contains(err.Error(), "so it cannot name them") {
 		t.Error(err)

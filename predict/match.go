@@ -52,11 +52,14 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 		notes = append(notes, "classes are matched by their numbers, because "+why)
 	} else {
 		var unknown []string
+		to = spelling.Match(set.ClassNames, i.ClassNames)
 		for k, name := range set.ClassNames {
-			name = spelling.Find(name, func(name string) bool { return slices.Contains(i.ClassNames, name) },
-				func() []string { return i.ClassNames })
-			if to[k] = slices.Index(i.ClassNames, name); to[k] < 0 {
+			switch {
+			case to[k] < 0:
 				unknown = append(unknown, fmt.Sprintf("%.40q", name))
+			case spelling.Of(name) != spelling.Of(i.ClassNames[to[k]]):
+				notes = append(notes, fmt.Sprintf("%.40q of %s is the learner's class %.40q, as names are compared without case",
+					name, set.Name, i.ClassNames[to[k]]))
 			}
 		}
 		what := fmt.Sprintf("the learner does not know %s of %s: %s", count.Of(len(unknown), "class"), set.Name,

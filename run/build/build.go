@@ -142,9 +142,7 @@ func numberOrder(set *data.Set, c *config.Config) error {
 	}
 	order := make([]int, len(called))
 	for i, name := range called {
-		name = spelling.Find(name, func(name string) bool { return slices.Contains(set.ClassNames, name) },
-			func() []string { return set.ClassNames })
-		order[i] = slices.Index(set.ClassNames, name)
+		order[i] = spelling.Match([]string{name}, set.ClassNames)[0]
 		switch near := nearest.Word(name, set.ClassNames); {
 		case order[i] >= 0 && slices.Contains(order[:i], order[i]):
 			return fmt.Errorf("stream.class_order: the class %.40q is listed twice. List each class once", name)

@@ -42,32 +42,37 @@ func Unite(known train.Known, set *data.Set) (u Union, err error) {
 		return u, fmt.Errorf("parent.run: %s names its classes, but the parent does not, so nobody can say which are new. "+
 			"Learn the parent from --data folder or --data csv, whose folders or labels name the classes", set.Name)
 	}
-	index := map[string]ocl.Label{}
 	for k, name := range known.ClassNames {
-		if _, twice := index[name]; twice {
+		if slices.Contains(known.ClassNames[:k], name) {
 			return u, fmt.Errorf("parent.run: two classes of the parent are called %.40q, so nobody can say which is meant. Use a parent whose names differ",
 				name)
 		}
-		index[name] = ocl.Label(k)
 	}
 	for k, name := range set.ClassNames {
 		if slices.Contains(set.ClassNames[:k], name) {
 			return u, fmt.Errorf("parent.run: two classes of %s are called %.40q, so nobody can say which is meant. Rename one of them",
 				set.Name, name)
 		}
-		known := func(name string) bool { _, is := index[name]; return is }
-		name = spelling.Find(name, known, func() []string { return u.Names })
-		y, there := index[name]
-		if !there {
-			y = ocl.Label(len(u.Names))
-			u.Names = append(u.Names, name)
+	}
+	var inCase []string // that differ in case
+	for k, at := range spelling.Match(set.ClassNames, known.ClassNames) {
+		name := set.ClassNames[k]
+		switch {
+		case at < 0:
+			at = len(u.Names)
+			u.Names = append(u.Names, spelling.Of(name))
+		case spelling.Of(name) != spelling.Of(known.ClassNames[at]):
+			inCase = append(inCase, fmt.Sprintf("%.40q is its class %.40q", name, known.ClassNames[at]))
 		}
-		u.label[k] = y
+		u.label[k] = ocl.Label(at)
 	}
 	u.classes = len(u.Names)
 	if n := u.classes - known.Classes; n < set.Classes {
 		u.Note = fmt.Sprintf("%d of %s of %s known to the parent by name", set.Classes-n, count.Of(set.Classes, "class"),
 			set.Name)
+	}
+	if inCase != nil {
+		u.Note += ". Names are compared without case: " + count.Some(inCase)
 	}
 	return u, nil
 }

@@ -28,7 +28,9 @@ func TestUnite(t *testing.T) {
 	}{
 		{named("a", "b"), of("c", "b", "d"), []ocl.Label{2, 1, 3}, []string{"a", "b", "c", "d"}, 4,
 			"1 of 3 classes of mine known to the parent by name"},
-		{named("a", "b"), of("A", "b "), []ocl.Label{2, 3}, []string{"a", "b", "A", "b "}, 4, ""},
+		{named("a", "b"), of("A", "b "), []ocl.Label{0, 2}, []string{"a", "b", "b "}, 3,
+			`1 of 2 classes of mine known to the parent by name. Names are compared without case: "A" is its class "a"`},
+		{named("B", "c"), of("b", "B"), []ocl.Label{2, 0}, []string{"B", "c", "b"}, 3, "1 of 2 classes of mine known"},
 		{named("a", "b"), of("b"), []ocl.Label{1}, []string{"a", "b"}, 2, "1 of 1 class of mine known to the parent by name"},
 		{named("caf\u00e9", "b"), of("cafe\u0301"), []ocl.Label{0}, []string{"caf\u00e9", "b"}, 2,
 			"1 of 1 class of mine known"},
