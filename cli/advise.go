@@ -122,7 +122,7 @@ func (f *adviseFlags) advise(cmd *cobra.Command, dir string) error {
 	left, settings := f.time, f.settings()
 	for i, s := range settings {
 		made := triedJSON{Setting: s.Name, State: result.Interrupted,
-			Command: "ocl run --data folder --data-dir " + quoteWord(dir) + " " + s.Words}
+			Command: "ocl run --data folder --data-dir " + escape.Word(dir) + " " + s.Words}
 		if left > 0 && cmd.Context().Err() == nil {
 			r, took, err := f.try(cmd.Context(), show, s, dir, i, left)
 			switch left -= took; {
@@ -158,7 +158,7 @@ func (f *adviseFlags) settings() (all []candidate) {
 	if f.backbone != "" {
 		for _, s := range onFeatures {
 			s.Keys = append([]string{"data.backbone=" + f.backbone}, s.Keys...)
-			s.Words += " --backbone " + quoteWord(f.backbone)
+			s.Words += " --backbone " + escape.Word(f.backbone)
 			all = append(all, s)
 		}
 	}

@@ -95,9 +95,9 @@ func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string,
 		fmt.Fprintln(&b, escape.Line(filepath.Join(dir, filepath.FromSlash(f.Name))))
 	}
 	if text := fetch.HowTo(name); text != "" {
-		fmt.Fprintf(&b, "\n%s", strings.ReplaceAll(text, "DATA-DIR", quoteWord(dir)))
+		fmt.Fprintf(&b, "\n%s", strings.ReplaceAll(text, "DATA-DIR", escape.Word(dir)))
 	}
-	fmt.Fprintf(&b, "\nnext:\n  ocl data verify %s --data-dir %s\n", name, quoteWord(dir))
+	fmt.Fprintf(&b, "\nnext:\n  ocl data verify %s --data-dir %s\n", name, escape.Word(dir))
 	_, err = fmt.Fprint(stdout, b.String())
 	return err
 }

@@ -115,13 +115,13 @@ func (d embedJSON) text(c config.Config, given []setting) string {
 	text := fmt.Sprintf("%s of %s, each of %s: %s, of which %s were made now\n", count.Of(d.Train+d.Test, "embedding"),
 		escape.Line(d.Data), count.Of(d.Numbers, "number"),
 		count.Bytes(d.Bytes), count.Number(d.Made))
-	run := "ocl run --method slda --backbone " + quoteWord(c.Data.Backbone) + " --data " + quoteWord(c.Data.Name)
+	run := "ocl run --method slda --backbone " + escape.Word(c.Data.Backbone) + " --data " + escape.Word(c.Data.Name)
 	if c.Data.Dir != "" {
-		run += " --data-dir " + quoteWord(c.Data.Dir)
+		run += " --data-dir " + escape.Word(c.Data.Dir)
 	}
 	for _, g := range given {
 		if !slices.Contains([]string{"data.name", "data.dir", "data.backbone"}, g.key) {
-			run += " " + quoteWord(g.key+"="+g.text)
+			run += " " + escape.Word(g.key+"="+g.text)
 		}
 	}
 	if d.Out != "" { // a run of the file takes no pictures, so that the other one is told

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/config"
+	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/learn/method"
 )
@@ -137,7 +138,7 @@ func entryCalled(name string, isTrick bool) (entry, error) {
 	case isTrick:
 		return trickEntry(trick), nil
 	case noMethod != nil && noTrick == nil:
-		return entry{}, fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", name, quoteWord(name))
+		return entry{}, fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", name, escape.Word(name))
 	case noMethod != nil:
 		return entry{}, fmt.Errorf("unknown method %q. %s", name, meantMethod(name))
 	}

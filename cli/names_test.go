@@ -42,17 +42,3 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 }
-
-// TestQuoteWord: a word for a command line is that word to a shell, and shows what it is.
-func TestQuoteWord(t *testing.T) {
-	for word, want := range map[string]string{
-		"a-b/c.d":          "a-b/c.d",
-		"":                 "''",
-		"it's $1":          `'it'\''s $1'`,
-		"a\\'\x1b\u202e\n": `$'a\\\'\x1b\u202e\n'`,
-	} {
-		if got := quoteWord(word); got != want {
-			t.Errorf("%q becomes %s, want %s", word, got, want)
-		}
-	}
-}

@@ -41,7 +41,7 @@ func tellPanics(w io.Writer, args []string, list []*train.PanicError) {
 		v.Version, v.source(), v.Numbers,
 		v.Kernel, v.Go, v.Platform)
 	for _, a := range args {
-		text += " " + quoteWord(a)
+		text += " " + escape.Word(a)
 	}
 	for _, p := range list {
 		text += fmt.Sprintf("\n\npanic: %v\n\n%s", p.Value, p.Stack)

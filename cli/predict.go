@@ -96,7 +96,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if file, is := cmd.InOrStdin().(*os.File); is && slices.Contains(places, standardInput) &&
 		term.IsTerminal(int(file.Fd())) {
 		return usage(fmt.Errorf("%s: - is an image on standard input, but that is a terminal. Write `ocl predict %s - < IMAGE`",
-			pathOf(cmd), quoteWord(run)))
+			pathOf(cmd), escape.Word(run)))
 	}
 	if err := notSwapped(cmd, run, places...); err != nil {
 		return err

@@ -96,7 +96,7 @@ func noteMissing(to io.Writer, dirs []string) {
 		}
 		if missing > 0 {
 			fmt.Fprintf(to, "%s of %s in %s have no result, and the report shows the others. `ocl sweep status %s` lists them\n",
-				count.Number(missing), count.Of(len(entries), "job"), escape.Line(dir), quoteWord(dir))
+				count.Number(missing), count.Of(len(entries), "job"), escape.Line(dir), escape.Word(dir))
 		}
 	}
 }

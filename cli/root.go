@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ocl/config"
+	"ocl/internal/escape"
 	"ocl/internal/nearest"
 )
 
@@ -217,9 +218,9 @@ func exactly(words ...string) cobra.PositionalArgs {
 		if last := args[len(args)-1]; len(args) == len(words)+1 {
 			switch {
 			case cmd.Flags().Lookup("data-dir") != nil:
-				want += " --data folder --data-dir " + quoteWord(last)
+				want += " --data folder --data-dir " + escape.Word(last)
 			case cmd.Flags().Lookup("out") != nil:
-				want += " --out " + quoteWord(last)
+				want += " --out " + escape.Word(last)
 			}
 		}
 		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd),

@@ -235,7 +235,7 @@ func (f *runFlags) announce(w io.Writer) {
 		verb = "continuing in"
 	}
 	fmt.Fprintf(w, "%s %s. Ctrl-C stops, and `ocl run --resume %s` continues\n", verb, escape.Line(f.opts.Out),
-		quoteWord(f.opts.Out))
+		escape.Word(f.opts.Out))
 }
 
 // ran is a run as --json prints it.
@@ -338,19 +338,6 @@ func divergence(results []*result.Result) error {
 	}
 	return coded{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
 		count.Of(len(runs), "run"), len(results), count.Some(runs)), exitDiverged}
-}
-
-// quoteWord writes s so that a shell reads one word.
-func quoteWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:@%,", r)
-	}) {
-		return s
-	}
-	if escape.Line(s) != s { // what does not show, as Bash and Z shell understand it
-		return "$'" + escape.Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)) + "'"
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // tuned says whether the flags, their file or the experiment to continue ask for tuning, and with which config. Faults

@@ -14,6 +14,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/internal/escape"
 	"ocl/internal/nearest"
 	"ocl/learn/method"
 	"ocl/run/build"
@@ -200,7 +201,7 @@ func noPair(cmd *cobra.Command, word string) error {
 		remedy = fmt.Sprintf("Write --method %s, with commas and no spaces between several methods", name)
 	case slices.Contains(trickNames(), name):
 		remedy = fmt.Sprintf("Write --trick %s. Commas between tricks make a run with each, and plus signs make one run with all",
-			quoteWord(name))
+			escape.Word(name))
 	case slices.Contains(experiment.Schema().Names(), name):
 		remedy = fmt.Sprintf("Write %s=VALUE", name)
 	}
@@ -347,10 +348,10 @@ func isPath(name string) error {
 	switch {
 	case known:
 		return fmt.Errorf("--data: %q is a path, not a data set. Write --data %s --data-dir %s", name, set.Name,
-			quoteWord(name))
+			escape.Word(name))
 	case err == nil && nearest.Word(name, data.Names()) == "":
 		return fmt.Errorf("--data: %q is a path, not a data set. Write --data NAME --data-dir %s; `ocl data list` lists the names",
-			name, quoteWord(name))
+			name, escape.Word(name))
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	} else if !f.quiet && !f.served() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s. Ctrl-C saves the jobs at work, and the same command continues the study.\n"+
 			"`ocl sweep join %s` does jobs of it at the same time\n", count.Of(len(jobs), "job"), escape.Line(f.opts.Out),
-			quoteWord(f.opts.Out))
+			escape.Word(f.opts.Out))
 	}
 	store := study.OpenFolder(f.opts.Out)
 	if f.served() {
@@ -338,7 +338,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 func (f *sweepFlags) work(cmd *cobra.Command, store study.Store, jobs []study.Job, stay bool) error {
 	if store.Cancelled() {
 		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out,
-			quoteWord(f.opts.Out))
+			escape.Word(f.opts.Out))
 	}
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before the first job: %w", err)
@@ -380,12 +380,12 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store study.Store, jobs []study.
 			count.Of(sum.Left, "job"), context.Canceled))
 	case sum.Left > 0 && store.Cancelled():
 		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on",
-			count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
+			count.Of(sum.Left, "job"), escape.Word(f.opts.Out)))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
 		return err // the next worker goes on
 	case sum.AllFailed > 0 && err == nil:
 		err = fmt.Errorf("sweep: %s failed. `ocl sweep status %s` says why, and `ocl sweep retry %s` tries them again",
-			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
+			count.Of(sum.AllFailed, "job"), escape.Word(f.opts.Out), escape.Word(f.opts.Out))
 	}
 	if sum.Left == 0 && cmd.Name() == "sweep" && f.part == "" { // the other shards may not be done
 		err = errors.Join(err, f.report(cmd))

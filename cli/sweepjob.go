@@ -109,7 +109,7 @@ func usualShards(jobs int) int { return min(mostShards, (jobs+usualShardJobs-1)/
 
 // text is the job file.
 func (j jobFile) text() (string, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"word": quoteWord, "minutes": slurmTime,
+	t, err := template.New("").Funcs(template.FuncMap{"word": escape.Word, "minutes": slurmTime,
 		"add": func(i int) int { return i + 1 }, "duration": count.Duration, "of": count.Of[int]}).
 		ParseFS(jobTemplates, "jobfile/head.tmpl", "jobfile/"+j.kind+".tmpl")
 	var b strings.Builder
@@ -124,9 +124,9 @@ func (j jobFile) text() (string, error) {
 
 // On is the command of a shard on a host, for its shell.
 func (j jobFile) On(index int) string {
-	words := "cd " + quoteWord(filepath.Dir(j.Study)) + " && ocl sweep " + quoteWord(j.Base) + " --out " + quoteWord(j.Out)
+	words := "cd " + escape.Word(filepath.Dir(j.Study)) + " && ocl sweep " + escape.Word(j.Base) + " --out " + escape.Word(j.Out)
 	if j.Data != "" {
-		words += " --data-dir " + quoteWord(j.Data)
+		words += " --data-dir " + escape.Word(j.Data)
 	}
 	return fmt.Sprintf("%s --shard %d/%d %s", words, index, j.Shards, j.Flags)
 }

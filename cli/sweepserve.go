@@ -44,7 +44,7 @@ func notServed(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("sweep: another process serves the study in %s. `ocl sweep join %s` does jobs of it", dir,
-		quoteWord(filepath.Join(dir, served.JoinFile)))
+		escape.Word(filepath.Join(dir, served.JoinFile)))
 }
 
 // servedLook is the time between two looks at the folder and the server of a served study; 0 is the default. Tests wait

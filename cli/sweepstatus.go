@@ -117,7 +117,7 @@ func newSweepStatus() *cobra.Command {
 func (s studyStatus) text() string {
 	text := s.Line("job")
 	if s.Cancelled {
-		text += ". The study is cancelled; `ocl sweep retry " + quoteWord(s.Folder) + "` lets it go on"
+		text += ". The study is cancelled; `ocl sweep retry " + escape.Word(s.Folder) + "` lets it go on"
 	}
 	text += "\n"
 	running := ""
@@ -180,7 +180,7 @@ func newSweepRetry() *cobra.Command {
 			}
 			for name := range wanted {
 				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status %s --json list` lists them",
-					name, args[0], quoteWord(args[0])))
+					name, args[0], escape.Word(args[0])))
 			}
 			if err := store.Resume(); err != nil {
 				return err
@@ -215,7 +215,7 @@ func newSweepCancel() *cobra.Command {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n",
-				escape.Line(args[0]), quoteWord(args[0]))
+				escape.Line(args[0]), escape.Word(args[0]))
 			return err
 		},
 	}

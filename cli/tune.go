@@ -119,7 +119,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	}
 	if !f.quiet {
 		fmt.Fprintf(stderr, "writing to %s. Ctrl-C stops, and the same command with --out %s continues\n",
-			escape.Line(f.opts.Out), quoteWord(f.opts.Out))
+			escape.Line(f.opts.Out), escape.Word(f.opts.Out))
 	}
 	records, err := until(ctx, show.screen, stopping, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
@@ -240,9 +240,9 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 		chosen["seed"], chosen["runs"] = strconv.FormatUint(r.Config.Seed, 10), "1"
 	}
 	if f.config.file != "" {
-		words = append(words, "--config", quoteWord(f.config.file))
+		words = append(words, "--config", escape.Word(f.config.file))
 	}
-	add := func(key, value string) { words = append(words, config.Argument(key, quoteWord(value))) }
+	add := func(key, value string) { words = append(words, config.Argument(key, escape.Word(value))) }
 	for _, key := range f.config.names() {
 		if value, given := f.config.text(key); given && chosen[key] == "" && !strings.HasPrefix(key, "tune.") {
 			add(key, value)

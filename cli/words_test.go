@@ -17,17 +17,6 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestFormats(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{quoteWord("runs/er5k"), "runs/er5k"}, {quoteWord("my runs"), "'my runs'"}, {quoteWord("it's"), `'it'\''s'`},
-		{quoteWord(""), "''"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
-		}
-	}
-}
-
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	long := strings.Repeat("word ", 30)

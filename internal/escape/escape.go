@@ -43,6 +43,19 @@ func escaped(text, keep string) string {
 	return b.String()
 }
 
+// Word is text as one word of a command, as Bash and Z shell read it.
+func Word(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:@%,", r)
+	}) {
+		return text
+	}
+	if Line(text) != text { // what does not show
+		return "$'" + Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text)) + "'"
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // JSON is JSON in which what does not show is written as \u202e or two such, which means the same.
 func JSON(text []byte) []byte {
 	if !slices.ContainsFunc([]rune(string(text)), hidden) {

@@ -25,6 +25,20 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// TestWord: a word for a command line is that word to a shell, and shows what it is.
+func TestWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"a-b/c.d": "a-b/c.d", "my runs": "'my runs'",
+		"":                 "''",
+		"it's $1":          `'it'\''s $1'`,
+		"a\\'\x1b\u202e\n": `$'a\\\'\x1b\u202e\n'`,
+	} {
+		if got := Word(word); got != want {
+			t.Errorf("%q becomes %s, want %s", word, got, want)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	in := "a\u202e\u009b\U000e0001\x7f日本\n\x1b<"
 	text, err := json.MarshalIndent(map[string]string{in: in}, "", "  ")
