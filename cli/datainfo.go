@@ -10,6 +10,7 @@ import (
 	"ocl/data"
 	"ocl/internal/count"
 	"ocl/internal/escape"
+	"ocl/internal/nearest"
 )
 
 func newDataInfo() *cobra.Command {
@@ -25,7 +26,7 @@ func newDataInfo() *cobra.Command {
 		Example: `  ocl data info cifar100
   ocl data info csv --data-dir photos.csv
   ocl data info cifar100 --stats --data-dir DIR > exp.yaml`,
-		Long: "--data-dir opens the files that are there, and prints how many images, classes, tasks and domains they have, with the names, " +
+		Long: "--data-dir opens the files that are there, and prints how they are read, how many images, classes, tasks and domains they have, with the names, " +
 			"the digest and notes. --stats reads the training images, and prints mean and standard deviation of each channel as keys of a " +
 			"config: a run with them has inputs of mean 0 and deviation 1.",
 		ValidArgsFunction: completeFirst(data.Names),
@@ -40,7 +41,7 @@ func newDataInfo() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printOpened(cmd, spec, stats, quiet, &asJSON)
+				return printOpened(cmd, info, spec, stats, quiet, &asJSON)
 			case asJSON.given:
 				return asJSON.print(cmd.OutOrStdout(), newDataJSON(info))
 			}
@@ -67,7 +68,8 @@ type statsJSON struct {
 // contentsJSON is the JSON that `ocl data info NAME --data-dir PATH --json` prints. Lists are never null.
 type contentsJSON struct {
 	Name       string   `json:"name"`
-	Train      int      `json:"train"` // images
+	Reading    string   `json:"reading"` // what says the classes of one's own images; "" of other data sets
+	Train      int      `json:"train"`   // images
 	Test       int      `json:"test"`
 	Shape      [3]int   `json:"shape"` // C, H, W
 	Classes    int      `json:"classes"`
@@ -118,7 +120,7 @@ func writeField(b *strings.Builder, format, name, text string) {
 }
 
 // printOpened opens a data set and says what is in it, or prints its statistics.
-func printOpened(cmd *cobra.Command, spec data.Spec, stats, quiet bool, asJSON *jsonFlag) error {
+func printOpened(cmd *cobra.Command, info data.Info, spec data.Spec, stats, quiet bool, asJSON *jsonFlag) error {
 	show := newOpening(cmd.ErrOrStderr(), quiet)
 	spec.Progress = show.work
 	set, err := data.Open(cmd.Context(), spec)
@@ -135,11 +137,12 @@ func printOpened(cmd *cobra.Command, spec data.Spec, stats, quiet bool, asJSON *
 		return asJSON.print(cmd.OutOrStdout(), statsJSON{set.Name, st.Images, st.Mean, st.Std, set.Digest})
 	case asJSON.given:
 		return asJSON.print(cmd.OutOrStdout(), contentsJSON{
-			set.Name, set.Train.Len(), set.Test.Len(), [3]int{set.C, set.H, set.W}, set.Classes, notNil(set.ClassNames),
+			set.Name, set.Reading, set.Train.Len(), set.Test.Len(), [3]int{set.C, set.H, set.W}, set.Classes,
+			notNil(set.ClassNames),
 			set.Tasks, notNil(set.TaskNames), notNil(set.Domains), set.Digest, notNil(set.Notes),
 		})
 	case !stats:
-		return writeContents(cmd.OutOrStdout(), set)
+		return writeContents(cmd.OutOrStdout(), info, set)
 	}
 	printNotes(cmd.ErrOrStderr(), set.Notes)
 	return writeStats(cmd.OutOrStdout(), set, st)
@@ -166,10 +169,17 @@ func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 const listedNames = 40
 
 // writeContents prints a data set that is open: a line for each fact, longer ones folded.
-func writeContents(w io.Writer, set *data.Set) error {
+func writeContents(w io.Writer, info data.Info, set *data.Set) error {
 	var b strings.Builder
 	field := func(name, text string) { writeField(&b, "%-9s %s\n", name, text) }
 	field("data set", set.Name)
+	if set.Reading != "" {
+		text := set.Reading + "."
+		if len(info.Readings) > 0 {
+			text += " To choose another, add data.reading=" + nearest.Or(info.Readings) + "."
+		}
+		field("reading", text)
+	}
 	field("images", fmt.Sprintf("%s for training, %s for testing, %s", count.Number(set.Train.Len()),
 		count.Number(set.Test.Len()), shapeOf(set)))
 	field("classes", withNames(set.Classes, set.ClassNames))

@@ -32,10 +32,11 @@ func TestContentsNameTheTasks(t *testing.T) {
 		set.Domains = append(set.Domains, strings.Repeat("d", k%2+1))
 	}
 	var b strings.Builder
-	if err := writeContents(&b, set); err != nil {
+	set.Reading = "l.csv lists the images"
+	if err := writeContents(&b, data.Info{Readings: []string{"list", "list:COLUMN"}}, set); err != nil {
 		t.Fatal(err)
 	}
-	want := "data set csv images 1,200 for training, 1 for testing, 3×8×9 classes 2: wren, a\\x1bb tasks 2: spring, autumn domains 42: " +
+	want := "data set csv reading l.csv lists the images. To choose another, add data.reading=list or list:COLUMN. images 1,200 for training, 1 for testing, 3×8×9 classes 2: wren, a\\x1bb tasks 2: spring, autumn domains 42: " +
 		strings.Repeat("d, dd, ", 19) + "d, dd, and 2 more digest sha256:5 note a part."
 	if got := strings.Join(strings.Fields(b.String()), " "); got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)

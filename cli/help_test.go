@@ -80,7 +80,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"data.test_per_class": "7", "stream.tasks": "20",
 		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.held_out": "true",
 		"stream.mean":   "0.5,0.25,1e-3",
-		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "data.domains": "noise",
+		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "data.reading": "list:breed", "data.domains": "noise",
 		"stream.task_classes": "10,50,40", "stream.task_signals": "false", "stream.blurry": "0.25",
 		"stream.long_tail": "0.01", "stream.class_counts": "1,2,3", "stream.shift.kind": "blur+noise",
 		"stream.shift.noise_strengths":     "0,0.5",
@@ -104,7 +104,8 @@ func TestShownIsRunAgain(t *testing.T) {
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"},
-		"data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
+		"data.reading": {"--data", "folder", "--data-dir", "x"},
+		"data.dir":     {"--data", "npz"}, "classifiers": {"--method", "er"},
 		"stream.mean": {"stream.std=1,1,1"}, "stream.std": {"stream.mean=0,0,0"},
 		"stream.task_classes": {"--tasks", "3"}, "stream.task_signals": {"--method", "er"},
 		"stream.shift.noise_strengths":     {"stream.shift.kind=noise"},

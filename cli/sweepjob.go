@@ -124,7 +124,8 @@ func (j jobFile) text() (string, error) {
 
 // On is the command of a shard on a host, for its shell.
 func (j jobFile) On(index int) string {
-	words := "cd " + escape.Word(filepath.Dir(j.Study)) + " && ocl sweep " + escape.Word(j.Base) + " --out " + escape.Word(j.Out)
+	words := "cd " + escape.Word(filepath.Dir(j.Study)) + " && ocl sweep " + escape.Word(j.Base) + " --out " +
+		escape.Word(j.Out)
 	if j.Data != "" {
 		words += " --data-dir " + escape.Word(j.Data)
 	}

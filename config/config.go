@@ -161,6 +161,7 @@ type Data struct {
 	Domains       string // what differs between the domains of the images, where there is a choice; "" is DomainsFont
 	Seed          uint64 // of what belongs to the data: a split into training and test images, a part of the images
 	Unreadable    string // UnreadableFail or UnreadableSkip
+	Reading       string // how a person's own images say which class they show; "" is what the files call for
 	// Backbone is the file of a pretrained network that makes embeddings of the images; "" is none. It is not part of what
 	// makes two experiments the same, but BackboneDigest is: "sha256:…" of the file, which is found when an experiment is
 	// opened.

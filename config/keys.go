@@ -76,6 +76,8 @@ var table = placed([]Key{
 	{Name: "data.unreadable", Anew: true, Short: "unreadable", Unset: UnreadableFail,
 		Choices: []string{UnreadableFail, UnreadableSkip},
 		Help:    "what happens if an image cannot be read: fail (the command ends with an error) or skip (the image is left out, and the result says so)"},
+	{Name: "data.reading", Anew: true, Later: true, Unset: "what the files call for",
+		Help: "how your own images say which class they show: folders, names (of the files, such as cat.12.jpg), list (a file in the folder) or list:COLUMN; `ocl data info folder --data-dir DIR` says what is read"},
 	{Name: "data.backbone", Anew: true, Short: "backbone", Group: GroupData, Value: "FILE", Later: true, Place: true,
 		Unset: "none",
 		Help:  "pretrained network: methods learn its embeddings in place of the images, and it stays as it is (docs/format/backbone.md)"},

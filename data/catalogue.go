@@ -36,6 +36,9 @@ type Info struct {
 	// MaxPerClass is the largest number of images per class that may be drawn for each half; 0 means no bound.
 	MaxPerClass int
 
+	// Readings are the values of [Spec.Reading]; empty where the files are read in one way.
+	Readings []string
+
 	// Draws says that Open draws the images, in the number that is asked for.
 	Draws bool
 	// Domains lists what may differ between the domains of the images, the default first; empty if there is no choice.

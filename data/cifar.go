@@ -207,13 +207,13 @@ func given(kind, dir, use string) (os.FileInfo, error) {
 	return info, nil
 }
 
-// givenFolder is the folder that --data-dir names.
-func givenFolder(dir, use string) (os.FileInfo, error) {
+// givenFolder refuses what is no folder in its place.
+func givenFolder(dir, use string) error {
 	info, err := given("folder", dir, use)
 	if err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s: this is %s. %s", shown(dir), input.Kind(info), use)
+		return fmt.Errorf("%s: this is %s. %s", shown(dir), input.Kind(info), use)
 	}
-	return info, err
+	return err
 }
 
 func isFile(name string) bool {

@@ -131,7 +131,7 @@ func namesIn(folder string) (map[string]bool, error) {
 
 // findCORe50 returns the folder of the sessions.
 func findCORe50(dir string) (string, error) {
-	if _, err := givenFolder(dir,
+	if err := givenFolder(dir,
 		"Use --data-dir with the folder "+core50Folder+", which has to be unpacked"); err != nil {
 		return "", err
 	}

@@ -228,11 +228,11 @@ func TestCSVFaults(t *testing.T) {
 		{"", "the file is empty. The first line names"},
 		{"path,label\n", "there is no row after the names of the columns"},
 		{"path;label\n1.png;a\n", "there is one class, a, but at least two"},
-		{"path:label\n1.png:a\n", `line 1: "path:label" is no name of a column. Use path,label`},
+		{"path:label\n1.png:a\n", "line 1: no column has the files of the images. The columns are path:label. Use path,label"},
 		{"\xff\xfep\x00a\x00", "the file is UTF-16. Save the list as CSV UTF-8"},
 		{"path,label\r1.png,a\r2.png,b\r", "line 1: its end is a carriage return alone"},
 		{"path,label\n1.png,caf\xe9\n", `line 2: the label "caf\xe9" is not UTF-8. Save the list as CSV UTF-8`},
-		{"1.png,a\n2.png,b\n", `line 1: "1.png" is no name of a column`},
+		{"1.png,a\n2.png,b\n", "line 1: no column has the files of the images. The columns are 1.png, a. "},
 		{"path,label,spilt\n", `line 1: "spilt" is no name of a column`},
 		{"path,path,label\n", "line 1: the column path is there twice"},
 		{"path,task\n1.png,a\n", "line 1: there is no column label"},
@@ -319,9 +319,9 @@ func FuzzCSV(f *testing.F) {
 		most := uint64(500*len(text) + 1<<20)
 		if n := fuzztest.Allocated(most, func() {
 			l = newListing("csv", Spec{Dir: "list.csv"})
-			var rows csvRows
+			var rows ownRows
 			if rows, err = readCSV(t.Context(), strings.NewReader(string(text)), 100); err == nil {
-				err = rows.fill(l, Spec{Seed: 1})
+				err = rows.fill(l, Spec{Seed: 1}, true)
 			}
 		}); n > most {
 			t.Fatalf("%d bytes were allocated for a list of %d", n, len(text))

@@ -36,6 +36,8 @@ type Spec struct {
 	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time
 	// they are asked for.
 	ReadOnly bool
+	// Reading is how a person's own images say which class they show, one of Info.Readings; "" is what the files call for.
+	Reading string
 	// OneClass allows a user's own images to be of one class only, and to be fewer than three of each, for a learner that
 	// knows other classes. Without it this is an error, because a classifier needs two classes.
 	OneClass bool
@@ -45,8 +47,8 @@ type Spec struct {
 }
 
 // leastClasses returns the smallest number of classes that a user's own images must have, and the number as a word.
-func (s Spec) leastClasses() (n int, word string) {
-	if s.OneClass {
+func leastClasses(one bool) (n int, word string) {
+	if one {
 		return 1, "one class is"
 	}
 	return 2, "two classes are"
@@ -78,6 +80,8 @@ type Set struct {
 	Train      Split
 	Test       Split
 	Digest     string // "sha256:…", see digest
+	// Reading says of a person's own images what was found, and what says the classes: a sentence without its end.
+	Reading string
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes
 	// without images, a part of the images.
 	Notes []string
@@ -225,6 +229,13 @@ func (i Info) check(spec Spec) error {
 			return errors.New("data.domains: the images have no domains to choose from. Leave data.domains empty")
 		}
 		return fmt.Errorf("data.domains: %.40q is unknown. Use one of %s", spec.Domains, strings.Join(i.Domains, ", "))
+	}
+	if spec.Reading != "" && len(i.Readings) == 0 {
+		return fmt.Errorf("data.reading is %s, but the files of %s are read in one way. Remove data.reading",
+			shown(spec.Reading), i.Name)
+	}
+	if err := i.checkReading(spec.Reading); err != nil {
+		return err
 	}
 	if spec.SkipUnreadable && i.list == nil {
 		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable",

@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -18,20 +19,27 @@ import (
 	"ocl/internal/spelling"
 )
 
+// folderName is the data set of any folder of a person's own images.
+const folderName = "folder"
+
 var folderInfo = Info{
-	Name: "folder", Title: "your own image files, a folder for each class",
-	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP, BMP or TIFF files of any size, in one folder for each class.",
+	Name: folderName, Title: "your own image files, a folder for each class",
+	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP, BMP or TIFF files of any size, in any usual layout.",
 	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Colour: true, Size: ownSize, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with a folder for each class; a fifth of each class, drawn by data.seed, is for testing\n" +
 		"a folder with the folders train and test (or eval, val, dev; also training_set and the like), each with a folder for each class\n" +
-		"Tiny-ImageNet as it was published: train/CLASS/images, val with val_annotations.txt\n" +
+		"a folder of images whose names begin with the class, as cat.12.jpg, or such folders train and test\n" +
+		"metadata.csv or .jsonl beside the images (Hugging Face), an export of Roboflow or Label Studio, or a list with the columns path and label\n" +
+		"Tiny-ImageNet or CUB-200-2011 as they were published\n" +
+		"With --data-dir, `ocl data info folder` says which it is; data.reading chooses another.\n" +
 		"Folders within a class belong to it, and links are followed. Hidden files and files that are no images are ignored.\n" +
 		"Of each image the shorter side is scaled to data.size, and the middle is cut out.",
 	Source: "your own", Licence: "yours", Citation: "none",
 	Example: "ocl run --data folder --data-dir photos",
 	MinSize: ownMinSize, MaxSize: ownMaxSize,
-	list: listFolder,
+	Readings: []string{ReadFolders, ReadNames, ReadList, ReadList + ":COLUMN"},
+	list:     listOwn,
 }
 
 // The side of a person's own images. At 64 pixels most photographs can still be recognised, and a step takes four times
@@ -53,67 +61,9 @@ func halfOf(name string) string {
 // testHalves are the kinds of halves for testing. The first that is there is used.
 var testHalves = []string{"test", "eval", "val", "dev"}
 
-// listFolder finds the images of a folder of class folders.
-func listFolder(ctx context.Context, spec Spec) (*listing, error) {
-	const use = "Use --data-dir with a folder that has a folder of images for each class"
-	info, err := givenFolder(spec.Dir, use+"; for a list of images use --data csv")
-	if err != nil {
-		return nil, err
-	}
-	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, above: []os.FileInfo{info},
-		one: spec.OneClass}
-	train, test, err := t.halves()
-	if err != nil {
-		return nil, err
-	}
-	if least, needed := spec.leastClasses(); len(train) < least {
-		remedy := use
-		if unread := t.unread.Notes(); unread != nil {
-			remedy = strings.Join(unread, ". ")
-		} else if t.ignored > 0 {
-			remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
-		}
-		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir),
-			count.Of(len(train), "folder"), needed, remedy)
-	}
-	l := newListing("folder", spec)
-	for k, class := range train {
-		l.set.ClassNames = append(l.set.ClassNames, class.name)
-		l.add(class.files, entry{label: int32(k)})
-	}
-	l.set.Classes = len(train)
-	l.set.Notes = append(l.set.Notes, sameNumbers(l.set.ClassNames)...)
-	if test == nil {
-		err = l.divide(spec)
-	} else {
-		err = l.addTest(test)
-	}
-	if err == nil {
-		err = t.words(l.set)
-	}
-	if err != nil {
-		return nil, err
-	}
-	l.set.Notes = append(l.set.Notes, t.notes()...)
-	return l, nil
-}
-
-// addTest adds class folders of the test half, whose classes must be known from the training half.
-func (l *listing) addTest(folders []classFolder) error {
-	var unknown []string
-	for _, class := range folders {
-		k, known := slices.BinarySearch(l.set.ClassNames, class.name)
-		if !known {
-			unknown = append(unknown, shown(class.name))
-			continue
-		}
-		l.add(class.files, entry{test: true, label: int32(k)})
-	}
-	if len(unknown) > 0 {
-		return fmt.Errorf("%s: classes of the test half have no training images: %s. Add training images, or remove these folders",
-			shown(l.pictures.root), count.Some(unknown))
-	}
-	return nil
+// newTree is the tree below spec.Dir.
+func newTree(ctx context.Context, spec Spec) *tree {
+	return &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, most: limit.SetImages, one: spec.OneClass}
 }
 
 // tree walks below a folder.
@@ -137,14 +87,53 @@ type tree struct {
 
 // classFolder is a class and its images, slash-separated below the root.
 type classFolder struct {
-	name  string // in the spelling that names are compared in
+	name  string // as it was written
 	files []string
+}
+
+// errNoClasses is wrapped by errors about a folder in which no folders say the classes.
+var errNoClasses = errors.New("no class folders")
+
+// byFolders reads class folders. A person who asks for them says that their names are those of classes, whatever they
+// look like.
+func (t *tree) byFolders(asked bool) (*reading, error) {
+	r := &reading{}
+	train, test, err := t.halves(asked, r)
+	if err != nil {
+		if byName, otherwise := t.namedInstead(asked, err); byName != nil || otherwise != nil {
+			return byName, otherwise
+		}
+		return nil, err
+	}
+	const use = "Use --data-dir with a folder that has a folder of images for each class"
+	if least, needed := leastClasses(t.one); len(train) < least {
+		remedy := use + "; for a list of images use --data csv"
+		if unread := t.unread.Notes(); unread != nil {
+			remedy = strings.Join(unread, ". ")
+		} else if t.ignored > 0 {
+			remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
+		}
+		return nil, cause.As(fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(t.root),
+			count.Of(len(train), "folder"), needed, remedy), errNoClasses)
+	}
+	for half, list := range [][]classFolder{train, test} {
+		split := ""
+		if test != nil {
+			split = []string{"train", "test"}[half]
+		}
+		for _, class := range list {
+			for _, file := range class.files {
+				r.rows = append(r.rows, ownRow{path: file, label: class.name, split: split})
+			}
+		}
+	}
+	return r, nil
 }
 
 // halves are the class folders for training and for testing. The latter is nil where the root has one folder for each
 // class. A half has a name that says so, and contains folders. Without one for training, such names are those of
-// classes, unless there are no others.
-func (t *tree) halves() (train, test []classFolder, err error) {
+// classes, unless there are no others. What is there is said in r.
+func (t *tree) halves(asked bool, r *reading) (train, test []classFolder, err error) {
 	folders, images, err := t.read("")
 	if err != nil {
 		return nil, nil, err
@@ -186,11 +175,12 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 		switch {
 		case err != nil:
 		case len(train) == 0 && len(images) > 0:
-			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name",
-				shown(t.root))
-		default:
+			err = cause.As(fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name",
+				shown(t.root)), errNoClasses)
+		case !asked:
 			err = cmp.Or(t.flat(train), t.sets(folders, train))
 		}
+		r.says = "each folder is a class"
 		return train, nil, err
 	case twice != nil:
 		return nil, nil, twice
@@ -200,10 +190,13 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 	case len(rest) > 0:
 		t.remarks = append(t.remarks, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
+	r.says = fmt.Sprintf("each folder in %s is a class", shown(half["train"]))
 	if train, err = t.half(half["train"]); err != nil || testing == "" {
 		return train, nil, err
 	}
+	r.says += fmt.Sprintf("; %s is for testing", shown(testing))
 	if exists(t.path(path.Join(testing, valAnnotations))) {
+		r.says += ", with the classes of " + path.Join(shown(testing), valAnnotations) + ", as in Tiny-ImageNet"
 		test, err = t.annotated(testing)
 	} else {
 		test, err = t.half(testing)
@@ -216,7 +209,9 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 }
 
 // aside is a tree of the same folder that looks at something without counting it.
-func (t *tree) aside() *tree { return &tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most} }
+func (t *tree) aside() *tree {
+	return &tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most, one: t.one}
+}
 
 // testing chooses the folder for testing among those of the halves: the first in the order of testHalves that says
 // which class its images are of, else one that does not; "" is none. empty are halves for testing without folders.
@@ -258,8 +253,8 @@ func (t *tree) flat(list []classFolder) error {
 		return nil
 	}
 	i := max(0, slices.IndexFunc(list, func(c classFolder) bool { return halfOf(c.name) == "train" }))
-	return fmt.Errorf("%s: %s has images and no class folders. Move those of each class into %s/CLASS, or write a CSV list and use --data csv",
-		shown(t.root), list[i].name, list[i].name)
+	return cause.As(fmt.Errorf("%s: %s has images and no class folders. Move those of each class into %s/CLASS, or write a CSV list and use --data csv",
+		shown(t.root), list[i].name, list[i].name), errNoClasses)
 }
 
 // half returns the class folders below a folder of the root, or below the one folder in it that has the name of such a
@@ -285,7 +280,6 @@ func (t *tree) half(name string) ([]classFolder, error) {
 func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 	var list []classFolder
 	var empty []string
-	place := map[string]int{} // of each name
 	for _, name := range folders {
 		if shown(name) != name {
 			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root),
@@ -299,20 +293,14 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 			empty = append(empty, path.Join(below, name))
 			continue
 		}
-		name = spelling.Of(name)
-		if k, there := place[name]; there {
-			list[k].files = append(list[k].files, files...)
-			t.remarks = append(t.remarks, fmt.Sprintf("two folders are called %s, in two spellings of Unicode that look alike. They are one class",
-				path.Join(below, name)))
-			continue
-		}
-		place[name] = len(list)
 		list = append(list, classFolder{name, files})
 	}
 	if len(empty) > 0 {
 		t.remarks = append(t.remarks, "folders without images are no classes: "+count.Some(empty))
 	}
-	slices.SortFunc(list, func(a, b classFolder) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(list, func(a, b classFolder) int {
+		return strings.Compare(spelling.Of(a.name), spelling.Of(b.name))
+	})
 	return list, nil
 }
 

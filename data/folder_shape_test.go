@@ -67,7 +67,7 @@ func TestFolderOneLevelTooHigh(t *testing.T) {
 	for _, c := range []struct{ names, right, classes string }{
 		{photosOf + " " + moreOf, "photos", ""},
 		{photosOf + " " + moreOf + " ocl", "photos", ""},
-		{photosOf, "photos", ""},
+		{photosOf + " photos/cat/3.png", "", "cat dog"},                                     // all lies in it
 		{"a/cat/1.png a/dog/1.png b/dog/1.png b/owl/1.png", "a", ""},                        // sets that share classes
 		{"a/cat/1.png a/dog/1.png b/owl/1.png b/fox/1.png runs/x/experiment.yaml", "a", ""}, // beside results
 		{"a/train/cat/1.png a/train/dog/1.png a/test/cat/1.png b/x/2.png", "a", ""},
@@ -84,7 +84,9 @@ func TestFolderOneLevelTooHigh(t *testing.T) {
 		case c.right == "" && (err != nil || strings.Join(set.ClassNames, " ") != c.classes):
 			t.Errorf("%s: %v", c.names, err)
 		case c.right != "" && (err == nil || !strings.Contains(err.Error(),
-			"looks like a data set and not like a class. Use --data-dir "+filepath.Join(root, c.right)+";")):
+			"looks like a data set and not like a class. Choose one, and give the same words to other commands: "+
+				"`ocl data info folder --data-dir "+root+" data.reading=folders`, `ocl data info folder --data-dir "+
+				filepath.Join(root, c.right)+"`")):
 			t.Errorf("%s: %v, wanted %s", c.names, err, c.right)
 		}
 	}
@@ -138,7 +140,7 @@ func TestFolderSpellings(t *testing.T) {
 		t.Skip("NOT RUN: this file system keeps one spelling of é, so two folders cannot differ in it")
 	}
 	set := openSmall(t, Spec{Name: "folder", Dir: root, Size: 8})
-	note := "two folders are called " + one + ", in two spellings of Unicode that look alike. They are one class"
+	note := "the class " + one + " is written in two spellings of Unicode, which look alike"
 	if !slices.Equal(set.ClassNames, []string{"bar", one}) || set.Train.Len()+set.Test.Len() != 4 ||
 		!slices.Contains(set.Notes, note) {
 		t.Errorf("classes %+q, notes %q", set.ClassNames, set.Notes)

@@ -320,7 +320,7 @@ func TestFolderHasLimits(t *testing.T) {
 	for most, want := range map[int]string{3: "",
 		2: root + ": the class folders have more than 2 images, which is the limit. Use a part of them"} {
 		walked := &tree{ctx: t.Context(), root: root, most: most}
-		if _, _, err := walked.halves(); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
+		if _, _, err := walked.halves(false, &reading{}); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
 			t.Errorf("with a limit of %d: %v", most, err)
 		}
 	}
@@ -334,7 +334,7 @@ func TestFolderEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := root + ": a folder lies more than 100 folders deep. Move its images further up"
-	if _, err := listFolder(t.Context(), Spec{Dir: root}); err == nil || err.Error() != want {
+	if _, err := listOwn(t.Context(), Spec{Name: folderName, Dir: root}); err == nil || err.Error() != want {
 		t.Errorf("the error is %v, not %s", err, want)
 	}
 	root = photos(t, "cat/1.png", "dog/2.png")
@@ -356,7 +356,7 @@ func TestFolderEnds(t *testing.T) {
 	}
 	want = root + ": there are more than 200,000 folders, which is the limit"
 	walked := &tree{ctx: t.Context(), root: root, most: 10, folders: limit.SetFolders - 1000} // all of them take seconds
-	if _, _, err := walked.halves(); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, _, err := walked.halves(false, &reading{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the error is %v, not %s", err, want)
 	}
 }

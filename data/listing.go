@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -72,8 +73,7 @@ func (l *listing) divide(spec Spec) error {
 		return nil
 	}
 	if len(test) == 0 {
-		return fmt.Errorf("%s: a fifth of each class would be for testing, but no class has three images. Add images, or say which are for testing",
-			shown(l.pictures.root))
+		return errors.New("a fifth of each class would be for testing, but no class has three images. Add images, or say which are for testing")
 	}
 	for _, i := range test {
 		l.entries[i].test = true

@@ -76,7 +76,7 @@ type classed struct {
 // list finds the images at spec.Dir (see miniImageNetInfo.Layout).
 func (f miniFormat) list(ctx context.Context, spec Spec) (*listing, error) {
 	dir := spec.Dir
-	if _, err := givenFolder(dir, "Use --data-dir with the folder of Mini-ImageNet; "+miniFetch); err != nil {
+	if err := givenFolder(dir, "Use --data-dir with the folder of Mini-ImageNet; "+miniFetch); err != nil {
 		return nil, err
 	}
 	for _, root := range []string{dir, filepath.Join(dir, miniFolder)} {

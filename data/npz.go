@@ -29,6 +29,7 @@ var npzInfo = Info{
 	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
 		"x_train, x_test: [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
 		"their values are uint8, or float32 or float64 from 0 to 1, which become bytes: 255 times the value, rounded\n" +
+		"or train_images, train_labels, test_images and test_labels, as MedMNIST has them\n" +
 		"or embeddings of another network: [N,D], float16, float32 or float64 of any size, which become float16\n" +
 		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps\n" +
 		"class_names, which may be missing: K texts, the names of the classes in the order of their labels",
@@ -78,9 +79,16 @@ func findNPZ(dir string) (string, error) {
 		return !strings.EqualFold(filepath.Ext(e.Name()),
 			".npz")
 	})
-	if len(found) != 1 {
-		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir),
-			len(found))
+	if len(found) == 0 {
+		return "", fmt.Errorf("%s: the folder has no .npz file. Use --data-dir FILE.npz", shown(dir))
+	}
+	if len(found) > 1 {
+		var names []string
+		for _, e := range found[:min(10, len(found))] {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. %s", shown(dir), len(found),
+			useArrays(names...))
 	}
 	return filepath.Join(dir, found[0].Name()), nil
 }
@@ -88,18 +96,29 @@ func findNPZ(dir string) (string, error) {
 // readNPZ decodes a file of four arrays, and of names where it has them, size bytes long. It allocates no more than
 // npzLimit for the set.
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
-	file, err := npz.Open(r, size, "x_train", "y_train", "x_test", "y_test")
+	set := &Set{Name: "npz", Reading: "x_train, y_train, x_test and y_test are the two halves"}
+	train, test := [2]string{"x_train", "y_train"}, [2]string{"x_test", "y_test"}
+	file, err := npz.Open(r, size)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{Name: "npz"}
-	if err := readNPZSplit(set, &set.Train, file, "train", size); err != nil {
+	if file.Has("train_images") && !file.Has("x_train") {
+		train, test = [2]string{"train_images", "train_labels"}, [2]string{"test_images", "test_labels"}
+		set.Reading = "train_images and test_images are the two halves, with their labels, as in MedMNIST"
+		if file.Has("val_images") {
+			set.Notes = append(set.Notes, "val_images and val_labels are not used, as there are test_images")
+		}
+	}
+	if err := file.Needs(train[0], train[1], test[0], test[1]); err != nil {
 		return nil, err
 	}
-	if err := readNPZSplit(set, &set.Test, file, "test", size); err != nil {
+	if err := readNPZSplit(set, &set.Train, file, train, size); err != nil {
 		return nil, err
 	}
-	if err := checkNPZLabels(set); err != nil {
+	if err := readNPZSplit(set, &set.Test, file, test, size); err != nil {
+		return nil, err
+	}
+	if err := checkNPZLabels(set, train[1], test[1]); err != nil {
 		return nil, err
 	}
 	if err := readNPZNames(set, file); err != nil {
@@ -108,13 +127,13 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	if err := readNPZOrigin(set, file); err != nil {
 		return nil, err
 	}
-	set.Notes = set.repeats()
+	set.Notes = append(set.Notes, set.repeats(train[0], test[0])...)
 	return set, nil
 }
 
-// readNPZSplit reads x_<half> and y_<half>; the first half read gives the set its shape.
-func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int64) error {
-	x, err := file.Numbers("x_" + half)
+// readNPZSplit reads the arrays of images and labels of a half; the first half read gives the set its shape.
+func readNPZSplit(set *Set, split *Split, file *npz.File, arrays [2]string, size int64) error {
+	x, err := file.Numbers(arrays[0])
 	if err != nil {
 		return err
 	}
@@ -127,13 +146,13 @@ func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int6
 	if set.C == 0 {
 		set.C, set.H, set.W, set.Embeddings = c, h, w, embeddings
 	} else if embeddings != set.Embeddings {
-		return fmt.Errorf("%s has shape %v, but one of x_train and x_test has images and the other one embeddings. Make both alike",
+		return fmt.Errorf("%s has shape %v, but one half has images and the other one embeddings. Make both alike",
 			x.Name, x.Shape)
 	} else if embeddings && c != set.C {
-		return fmt.Errorf("%s has embeddings of %d numbers, but x_train of %d. Make both by the same network", x.Name, c,
-			set.C)
+		return fmt.Errorf("%s has embeddings of %d numbers, but those for training %d. Make both by the same network",
+			x.Name, c, set.C)
 	} else if c != set.C || h != set.H || w != set.W {
-		return fmt.Errorf("%s has images of %d×%d×%d, but x_train of %d×%d×%d. Make both alike",
+		return fmt.Errorf("%s has images of %d×%d×%d, but those for training have %d×%d×%d. Make both alike",
 			x.Name, c, h, w, set.C, set.H, set.W)
 	}
 	n := x.Shape[0]
@@ -159,11 +178,14 @@ func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int6
 	if err != nil {
 		return err
 	}
-	y, err := file.Numbers("y_" + half)
+	y, err := file.Numbers(arrays[1])
 	if err != nil {
 		return err
 	}
 	defer y.Close()
+	if len(y.Shape) == 2 && y.Shape[1] > 1 {
+		return fmt.Errorf("%s has shape %v: several labels for each image, and ocl learns one. Use [N]", y.Name, y.Shape)
+	}
 	if len(y.Shape) == 0 || len(y.Shape) > 2 || len(y.Shape) == 2 && y.Shape[1] != 1 {
 		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.Name, y.Shape)
 	}
@@ -176,13 +198,13 @@ func readNPZSplit(set *Set, split *Split, file *npz.File, half string, size int6
 }
 
 // checkNPZLabels sets the number of classes and refuses gaps: a class without images could be in no task.
-func checkNPZLabels(set *Set) error {
+func checkNPZLabels(set *Set, train, test string) error {
 	n := set.Train.Len()
 	top := -1
 	for i, y := range set.Train.Y {
 		if y < 0 || int(y) >= n {
-			return fmt.Errorf("y_train: record %d has label %d, but labels must go from 0 to K-1 without gaps. Renumber them "+
-				"with numpy.unique and return_inverse", i, y)
+			return fmt.Errorf("%s: record %d has label %d, but labels must go from 0 to K-1 without gaps. Renumber them "+
+				"with numpy.unique and return_inverse", train, i, y)
 		}
 		top = max(top, int(y))
 	}
@@ -192,15 +214,15 @@ func checkNPZLabels(set *Set) error {
 	}
 	for k, ok := range seen {
 		if !ok {
-			return fmt.Errorf("y_train: class %d has no image, but class %d has, and labels must have no gaps. "+
-				"Renumber them with numpy.unique and return_inverse", k, top)
+			return fmt.Errorf("%s: class %d has no image, but class %d has, and labels must have no gaps. "+
+				"Renumber them with numpy.unique and return_inverse", train, k, top)
 		}
 	}
 	set.Classes = top + 1
 	for i, y := range set.Test.Y {
 		if y < 0 || int(y) > top {
-			return fmt.Errorf("y_test: record %d has label %d, but the labels in y_train go from 0 to %d. Remove the image, or add "+
-				"its class to the training images", i, y, top)
+			return fmt.Errorf("%s: record %d has label %d, but the labels in %s go from 0 to %d. Remove the image, or add "+
+				"its class to the training images", test, i, y, train, top)
 		}
 	}
 	return nil

@@ -313,9 +313,9 @@ func TestNPZFaults(t *testing.T) {
 			x(func(a *array) {
 				a.descr, a.shape, a.data = "<f2", "(1, 1048577)", make([]byte, 2*1048577)
 			})},
-		{"one half of embeddings", "one of x_train and x_test has images and the other one embeddings",
+		{"one half of embeddings", "one half has images and the other one embeddings",
 			x(func(a *array) { a.descr, a.shape = "<f2", "(3, 6)" })},
-		{"other width", "x_test has embeddings of 3 numbers, but x_train of 2", func(f files) {
+		{"other width", "x_test has embeddings of 3 numbers, but those for training 2", func(f files) {
 			clear(f)
 			maps.Copy(f, embedded3())
 			f["x_test"] = array{descr: "<f2", shape: "(1, 3)", data: make([]byte, 6)}
@@ -335,7 +335,7 @@ func TestNPZFaults(t *testing.T) {
 				floats(">f8", 0, 1, 2, 3, 70000, 5)(&a)
 				f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
 			}},
-		{"other size", "x_test has images of 3×1×4, but x_train of 3×2×2", func(f files) {
+		{"other size", "x_test has images of 3×1×4, but those for training have 3×2×2", func(f files) {
 			f["x_test"] = array{descr: "|u1", shape: "(1, 1, 4, 3)", data: counting(12)}
 		}},
 	} {
@@ -358,7 +358,7 @@ func TestNPZWrongPlace(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{"", "--data-dir FILE.npz"},
 		{filepath.Join(dir, "nowhere.npz"), "no such file or directory"},
-		{dir, "the folder has 0 .npz files"},
+		{dir, "the folder has no .npz file"},
 		{text, "not an .npz file"},
 	} {
 		_, err := Open(t.Context(), Spec{Name: "npz", Dir: c.dir})

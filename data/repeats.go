@@ -89,14 +89,14 @@ func (l *listing) repeats(images Images, without map[int]bool) []string {
 	return r.notes()
 }
 
-// repeats are the notes on samples in memory that are there several times.
-func (s *Set) repeats() []string {
+// repeats are the notes on samples in memory that are there several times, in the arrays called train and test.
+func (s *Set) repeats(train, test string) []string {
 	n := s.Train.Len()
 	r := newRepeats(map[bool]string{true: "embedding", false: "image"}[s.Embeddings], func(i int) string {
 		if i < n {
-			return fmt.Sprintf("record %d of x_train", i)
+			return fmt.Sprintf("record %d of %s", i, train)
 		}
-		return fmt.Sprintf("record %d of x_test", i-n)
+		return fmt.Sprintf("record %d of %s", i-n, test)
 	})
 	seed := maphash.MakeSeed()
 	for half, split := range []Split{s.Train, s.Test} {

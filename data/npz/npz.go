@@ -36,25 +36,32 @@ type File struct {
 	size    int64 // in bytes
 }
 
-// Open reads the directory of a file of size bytes, and refuses one that lacks an array it needs.
-func Open(r io.ReaderAt, size int64, needs ...string) (*File, error) {
+// Open reads the directory of a file of size bytes.
+func Open(r io.ReaderAt, size int64) (*File, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
 	}
-	f := &File{archive, size}
+	return &File{archive, size}, nil
+}
+
+// Has says whether the file has an array of that name.
+func (f *File) Has(name string) bool { return f.entry(name) != nil }
+
+// Needs is an error that names the first of these arrays that the file lacks.
+func (f *File) Needs(needs ...string) error {
 	for _, name := range needs {
-		if f.entry(name) != nil {
+		if f.Has(name) {
 			continue
 		}
 		var names []string
-		for _, entry := range archive.File {
+		for _, entry := range f.archive.File {
 			names = append(names, fmt.Sprintf("%.40q", strings.TrimSuffix(entry.Name, ".npy")))
 		}
-		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write %s into it", name, count.Some(names),
+		return fmt.Errorf("%s is missing among the arrays of the file (%s). Write %s into it", name, count.Some(names),
 			count.And(needs))
 	}
-	return f, nil
+	return nil
 }
 
 // Arrays are those of the file, of any types, in its order.

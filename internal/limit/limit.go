@@ -236,8 +236,12 @@ const (
 	// DataFile is the size of a file of a data set, in bytes. Each reader has a limit of its own on what it keeps of it.
 	// Key: none.
 	DataFile = 1 << 40
-	// ImageList is the size of a CSV list of images, in bytes. It has room for ten million images. Key: none.
+	// ImageList is the size of a list of images as CSV or JSON lines, in bytes. It has room for ten million images. Key:
+	// none.
 	ImageList = 1 << 30
+	// ImageListWhole is the size of a list of Tiny-ImageNet, CUB-200-2011 or Roboflow, or of an export of Label Studio as
+	// JSON, in bytes. Such a list is read as a whole, and takes several times its size of memory. Key: none.
+	ImageListWhole = 256 << 20
 	// SetImages is the number of a user's own images in a list or in folders, in images. Each takes 400 bytes of memory
 	// beside its pixels. Key: none.
 	SetImages = 5_000_000
@@ -247,7 +251,7 @@ const (
 	// SetDepth is how deep a folder of a user's own images may lie below a class, in folders. Nobody finds an image deeper
 	// down. Key: none.
 	SetDepth = 100
-	// ImageListRow is the length of a row in a CSV list of images, in bytes. It has room for four fields of the largest
+	// ImageListRow is the length of a row in a list of images, in bytes. It has room for four fields of the largest
 	// length, and a quote that is not closed makes a row of the rest of the file. Key: none.
 	ImageListRow = 1 << 16
 	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key:
