@@ -76,7 +76,7 @@ func newAdvise() *cobra.Command {
 		Short: "Try cheap settings on your own images, and say with which to go on.",
 		Example: `  ocl advise photos
   ocl advise photos --time 10m --backbone lite0.safetensors`,
-		Long: "DIR has a folder of images for each class, as `ocl run --data folder` takes it. Each setting learns nine tenths of the training images and is measured on the last tenth. " +
+		Long: "DIR has images in any layout that `ocl run --data folder` takes. Each setting learns nine tenths of the training images and is measured on the last tenth. " +
 			"The test images are not used, so that `ocl run` can be measured on them later. The cheapest setting is tried first. --time does not include the decoding of the images and the making of their " +
 			"features. The table shows the settings that ended in that time, or before Ctrl-C. The error of a setting that failed stands below the table. Only the cache of decoded images is written.",
 		Args:              exactly("DIR"),
