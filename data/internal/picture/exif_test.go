@@ -3,7 +3,10 @@ package picture
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"image"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -59,6 +62,62 @@ var turned = [9]struct {
 	6: {2, 3, []uint8{3, 6, 2, 5, 1, 4}},
 	7: {2, 3, []uint8{6, 3, 5, 2, 4, 1}},
 	8: {2, 3, []uint8{4, 1, 5, 2, 6, 3}},
+}
+
+// put writes row y of a stored image, h rows high, where it belongs in the turned image: the slow twin of what decoding
+// does without the whole image.
+func (t turn) put(turned, row []uint8, y, h int) {
+	w := len(row)
+	if t == 3 || t == 4 || t == 6 || t == 7 { // from the last row
+		y = h - 1 - y
+	}
+	at, step := y*w, 1
+	if t.aside() {
+		at, step = y, h
+	}
+	if t == 2 || t == 3 || t == 7 || t == 8 { // from the right end of a row
+		at, step = at+(w-1)*step, -step
+	}
+	for _, v := range row {
+		turned[at] = v
+		at += step
+	}
+}
+
+// TestTurnedIsResizedAlike: an image that is turned while it is resized has the pixels of one that was turned before.
+func TestTurnedIsResizedAlike(t *testing.T) {
+	src := rand.New(rand.NewPCG(1, 2))
+	for _, size := range [][4]int{{37, 53, 16, 16}, {53, 37, 16, 9}, {9, 70, 30, 16}, {16, 16, 16, 16}, {5, 4, 12, 8}} {
+		fromW, fromH, w, h := size[0], size[1], size[2], size[3]
+		stored := image.NewNRGBA(image.Rect(0, 0, fromW, fromH))
+		for i := range stored.Pix {
+			stored.Pix[i] = uint8(src.UintN(256)) | map[bool]uint8{true: 255}[i%4 == 3]
+		}
+		for o := turn(1); o <= 8; o++ {
+			seenW, seenH := o.size(fromW, fromH)
+			seen := image.NewNRGBA(image.Rect(0, 0, seenW, seenH))
+			for c := range 4 {
+				turned, row := make([]uint8, fromW*fromH), make([]uint8, fromW)
+				for y := range fromH {
+					for x := range row {
+						row[x] = stored.Pix[stored.PixOffset(x, y)+c]
+					}
+					o.put(turned, row, y, fromH)
+				}
+				for i, v := range turned {
+					seen.Pix[4*i+c] = v
+				}
+			}
+			for _, fit := range []Fit{Crop, Stretch} {
+				want, got := make([]uint8, 3*w*h), make([]uint8, 3*w*h)
+				err := errors.Join(Decode(t.Context(), pngOf(t, seen), want, w, h, fit),
+					Decode(t.Context(), withEXIF(pngOf(t, stored), tiffOf(binary.BigEndian, uint16(o))), got, w, h, fit))
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("%v, orientation %d, fit %d: other pixels (%v)", size, o, fit, err)
+				}
+			}
+		}
+	}
 }
 
 // TestEightOrientations: every turn brings the stored pixels into the order in which they are seen.

@@ -82,13 +82,8 @@ func (r reader) ReadAt(b []byte, at int64) (int, error) {
 
 // memoryOf is how many bytes [Decode] allocates for a w×h image as it is stored, before it is made narrow columns wide.
 func (f *format) memoryOf(file []byte, c image.Config, turn turn, narrow int) int64 {
-	pixels := int64(c.Width) * int64(c.Height)
 	_, rows := turn.size(c.Width, c.Height)
-	bytes := f.memory(file, c) + 3*int64(rows)*int64(narrow)
-	if turn != upright {
-		bytes += 3 * pixels
-	}
-	return bytes
+	return f.memory(file, c) + 3*int64(rows)*int64(narrow+4) // four bytes of a sum for each row of an image on its side
 }
 
 // tooLarge is the error about a picture that takes more than most bytes.

@@ -101,7 +101,7 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 		image = rowsOf(img, c.Width, c.Height, f.matrix)
 	}
 	if turn != upright {
-		image = turn.rows(image, c.Width, c.Height)
+		image = turn.flipped(image, c.Height)
 	}
 	if c.Width == w && c.Height == h && turn == upright {
 		n := w * h
@@ -111,7 +111,11 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 		return nil
 	}
 	across, down := axes(turn, c.Width, c.Height, w, h, fit)
-	new(resizer).resize(dst, image, across, down)
+	if turn.aside() {
+		new(resizer).resizeColumns(dst, image, across, down)
+	} else {
+		new(resizer).resize(dst, image, across, down)
+	}
 	return nil
 }
 

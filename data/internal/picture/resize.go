@@ -69,13 +69,51 @@ func (s *resizer) resize(dst []uint8, image rows, across, down axis) {
 	for c := range s.row {
 		s.row[c], s.narrow[c] = held(s.row[c], across.in), held(s.narrow[c], (bottom-top)*side)
 	}
-	s.sums = held(s.sums, side)
 	for y := top; y < bottom; y++ {
 		image(y, s.row[0], s.row[1], s.row[2])
 		for c := range s.row {
 			across.one(s.narrow[c][(y-top)*side:][:side], s.row[c])
 		}
 	}
+	s.down(dst, down, side)
+}
+
+// resizeColumns is [resizer.resize] of an image whose columns come, from the left, in place of its rows. It has the
+// same sums, and no more of the image in memory than one column.
+func (s *resizer) resizeColumns(dst []uint8, columns rows, across, down axis) {
+	side := len(across.taps)
+	top, bottom := down.rows()
+	var sums [3][]int32
+	for c := range s.row {
+		s.row[c], s.narrow[c] = held(s.row[c], down.in), held(s.narrow[c], (bottom-top)*side)
+		sums[c] = make([]int32, bottom-top)
+	}
+	for i, t := range across.taps {
+		for c := range sums {
+			for y := range sums[c] {
+				sums[c][y] = 1 << (weightBits - 1) // one half
+			}
+		}
+		for j, weight := range across.weights[t.from:t.to] {
+			columns(t.first+j, s.row[0], s.row[1], s.row[2])
+			for c := range sums {
+				for y, v := range s.row[c][top:bottom] {
+					sums[c][y] += int32(v) * weight
+				}
+			}
+		}
+		for c := range sums {
+			for y, sum := range sums[c] {
+				s.narrow[c][y*side+i] = clipped(sum, weightBits)
+			}
+		}
+	}
+	s.down(dst, down, side)
+}
+
+// down makes the planes dst of what is narrow already.
+func (s *resizer) down(dst []uint8, down axis, side int) {
+	s.sums = held(s.sums, side)
 	size := side * len(down.taps)
 	for c := range s.narrow {
 		down.all(dst[c*size:][:size], s.narrow[c], s.sums)

@@ -1,5 +1,7 @@
 package picture
 
+import "slices"
+
 // turn is EXIF's orientation, from 1 to 8: how to turn the stored image to see it upright.
 type turn int
 
@@ -16,42 +18,18 @@ func (t turn) size(w, h int) (int, int) {
 	return w, h
 }
 
-// rows are those of a w×h image after the turn, which needs the whole image: 3·w·h bytes.
-func (t turn) rows(stored rows, w, h int) rows {
-	var planes [3][]uint8
-	var row [3][]uint8
-	for c := range planes {
-		planes[c], row[c] = make([]uint8, w*h), make([]uint8, w)
-	}
-	for y := range h {
-		stored(y, row[0], row[1], row[2])
-		for c := range planes {
-			t.put(planes[c], row[c], y, h)
-		}
-	}
-	w, _ = t.size(w, h)
+// flipped are the rows of an image h rows high, last row first and right end first as the turn wants it. Of a turn that
+// is aside they are the columns of what is seen, from the left.
+func (t turn) flipped(stored rows, h int) rows {
+	upward, leftward := t == 3 || t == 4 || t == 6 || t == 7, t == 2 || t == 3 || t == 7 || t == 8
 	return func(y int, r, g, b []uint8) {
-		for c, dst := range [][]uint8{r, g, b} {
-			copy(dst, planes[c][y*w:][:w])
+		if upward {
+			y = h - 1 - y
 		}
-	}
-}
-
-// put writes row y of a stored image, h rows high, where it belongs in the turned image.
-func (t turn) put(turned, row []uint8, y, h int) {
-	w := len(row)
-	if t == 3 || t == 4 || t == 6 || t == 7 { // from the last row
-		y = h - 1 - y
-	}
-	at, step := y*w, 1
-	if t.aside() {
-		at, step = y, h
-	}
-	if t == 2 || t == 3 || t == 7 || t == 8 { // from the right end of a row
-		at, step = at+(w-1)*step, -step
-	}
-	for _, v := range row {
-		turned[at] = v
-		at += step
+		if stored(y, r, g, b); leftward {
+			slices.Reverse(r)
+			slices.Reverse(g)
+			slices.Reverse(b)
+		}
 	}
 }
