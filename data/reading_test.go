@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/exiftest"
 	"ocl/internal/fuzztest"
 )
 
@@ -254,6 +255,27 @@ func TestReadingOfOtherSets(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestTurnedPictures: a photograph that is stored on its side is read as it is seen, in folders and lists.
+func TestTurnedPictures(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	var digests []string
+	for _, photo := range [][]byte{exiftest.Photo(t), exiftest.Sideways(t)} {
+		root := t.TempDir()
+		for _, name := range []string{"cat/1.jpg", "cat/2.jpg", "cat/3.jpg", "dog/1.jpg"} {
+			putFile(t, filepath.Join(root, filepath.FromSlash(name)), photo)
+		}
+		list := filepath.Join(t.TempDir(), "l.csv")
+		putFile(t, list, fmt.Appendf(nil, "path,label\n%[1]s/cat/1.jpg,cat\n%[1]s/cat/2.jpg,cat\n%[1]s/cat/3.jpg,cat\n%[1]s/dog/1.jpg,dog\n",
+			filepath.ToSlash(root)))
+		for _, spec := range []Spec{{Name: "folder", Dir: root, Size: 16}, {Name: "csv", Dir: list, Size: 16}} {
+			digests = append(digests, openSmall(t, spec).Digest)
+		}
+	}
+	if len(slices.Compact(digests)) != 1 {
+		t.Errorf("digests %q", digests)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/internal/exiftest"
 	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/nn/tensor"
 	"ocl/run/experiment"
@@ -308,6 +309,22 @@ func TestPredictFile(t *testing.T) {
 	if err := p.PredictFile(t.Context(), got, []byte("no image")); err == nil ||
 		!strings.Contains(err.Error(), "this is no JPEG") {
 		t.Error(err)
+	}
+}
+
+// A photograph that is stored on its side is predicted as it is seen.
+func TestPredictTurnedFile(t *testing.T) {
+	t.Parallel()
+	p, _ := opened(t, small("er"), Options{})
+	got, want := make([]uint8, 3*8*8), make([]uint8, 3*8*8)
+	guess, as := make([]Guess, 3), make([]Guess, 3)
+	turned, upright := exiftest.Sideways(t), exiftest.Photo(t)
+	if err := errors.Join(p.Prepare(t.Context(), got, turned), p.Prepare(t.Context(), want, upright),
+		p.PredictFile(t.Context(), guess, turned), p.PredictFile(t.Context(), as, upright)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) || !slices.Equal(guess, as) {
+		t.Errorf("%v, and upright %v", guess, as)
 	}
 }
 

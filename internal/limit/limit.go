@@ -327,18 +327,21 @@ const (
 
 // Requests to `ocl serve`.
 const (
-	// ServeBody is the size of the body of a request, in bytes. It has room for a photograph, or for 3,000 small pictures.
-	// Key: none; send less at once.
-	ServeBody = 10_000_000
+	// ServeBody is the size of the body of a request, in bytes. It has room for a photograph of 50 megapixels, also as
+	// base64. Key: none; send less at once.
+	ServeBody = 40_000_000
 	// ServeSmallBody is the size of a body that has a name, a number or a token alone, in bytes. The longest name has
 	// 1,536 where every character is escaped. Key: none.
 	ServeSmallBody = 4096
 	// ServeBodies is the size of what all requests hold, bodies and the pictures in them, in bytes. Further ones wait; two
 	// requests of the largest size always fit. Key: none.
 	ServeBodies = 200_000_000
-	// ServePixels is the number of pixels of a picture in a request, in pixels. A larger one takes a core for a tenth of a
-	// second and more. Key: none; make the picture smaller.
-	ServePixels = 4_000_000
+	// ServePixels is the number of pixels of a picture in a request, in pixels. Telephones make pictures of 50 million.
+	// Key: none; make the picture smaller.
+	ServePixels = 65_000_000
+	// ServeManyPixels is the number of pixels above which pictures in requests are decoded one at a time, in pixels. Each
+	// takes a core for a tenth of a second and more, and smaller ones must not wait for them. Key: none.
+	ServeManyPixels = 4_000_000
 	// ServePictures is the number of pictures in a request, in pictures. Predictions of others wait meanwhile. Key: none;
 	// send several requests.
 	ServePictures = 1000

@@ -93,6 +93,7 @@ type server struct {
 	streams  *share
 	models   *share // that are sent
 	decoding *turns
+	large    *turns // pictures of many pixels that are decoded at the same time
 	asking   *turns // pictures that the model has at the same time
 	queued   queued
 	instance string // of this process, for ETags: the versions of another one are others
@@ -121,7 +122,7 @@ func newServer(m Model, d *daemon.Daemon, o Options) *server {
 		memory:   newShare(max(o.Limits.Bodies, 3*most), alone), // the largest requests of two can be there at the same time
 		requests: newShare(int64(o.Limits.Requests), alone), streams: newShare(int64(o.Limits.Streams), alone),
 		models:   newShare(16, alone),
-		decoding: newTurns(o.Limits.Decodes), asking: newTurns(4 * live.MaxPictures),
+		decoding: newTurns(o.Limits.Decodes), large: newTurns(1), asking: newTurns(4 * live.MaxPictures),
 	}
 	s.metrics = newMetrics(s)
 	return s

@@ -21,8 +21,11 @@ func pngBase64(t testing.TB) string { return base64.StdEncoding.EncodeToString(p
 
 // TestBadPictures: truncated, huge, lying and empty ones are refused, and the daemon goes on.
 func TestBadPictures(t *testing.T) {
-	r := taught(t, daemonOptions(), api.Options{})
+	r := taught(t, daemonOptions(), api.Options{Limits: api.Limits{Pixels: 4_100_000}})
 	file := pngOf(t, 20)
+	bomb := jpegOf(t, 16, 16)
+	at := bytes.Index(bomb, []byte("\xff\xc0")) // the header of the frame, with height and width
+	copy(bomb[at+5:], "\x1f\x40\x1f\x40")
 	lying := bytes.Clone(file)
 	binary.BigEndian.PutUint32(lying[16:], 60000) // the width in IHDR, whose checksum is wrong now
 	for _, c := range []struct {
@@ -35,6 +38,7 @@ func TestBadPictures(t *testing.T) {
 		{"truncated", http.StatusUnprocessableEntity, "cannot be read", "", file[:len(file)/2]},
 		{"of another kind", http.StatusUnprocessableEntity, "no JPEG, PNG", "image/png", []byte("<svg/>")},
 		{"lying", http.StatusUnprocessableEntity, "cannot be read", "", lying},
+		{"a bomb", http.StatusUnprocessableEntity, "pixels, but its file has", "", bomb},
 		{"of many pixels", http.StatusRequestEntityTooLarge, "Make it smaller", "", jpegOf(t, 2100, 2000)},
 		{"empty", http.StatusBadRequest, "The body is empty", "", nil},
 		{"raw of another size", http.StatusBadRequest, "a raw picture here has 3×8×8 = 192", raw, pixels(0, 0)[:100]},

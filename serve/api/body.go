@@ -368,7 +368,8 @@ func (s *server) pixels(r *http.Request, list []sent, memory *held) ([][]byte, e
 	return out, nil
 }
 
-// draw decodes one picture file, if it has few enough pixels. As many decode at once as there are slots.
+// draw decodes one picture file, if it has few enough pixels. As many decode at once as there are slots, and of large
+// ones one.
 func (s *server) draw(ctx context.Context, who string, dst, file []byte) error {
 	width, height, err := s.o.Decoder.Size(file)
 	if err != nil {
@@ -378,10 +379,14 @@ func (s *server) draw(ctx context.Context, who string, dst, file []byte) error {
 		return problem(http.StatusRequestEntityTooLarge, "A picture is %d×%d pixels, more than %s. Make it smaller.", width,
 			height, count.Number(s.o.Limits.Pixels))
 	}
-	if err := s.decoding.take(ctx, who, 1); err != nil {
+	turns := s.decoding
+	if int64(width)*int64(height) > limit.ServeManyPixels {
+		turns = s.large
+	}
+	if err := turns.take(ctx, who, 1); err != nil {
 		return err
 	}
-	defer s.decoding.back(1)
+	defer turns.back(1)
 	return s.o.Decoder.Decode(ctx, file, dst)
 }
 

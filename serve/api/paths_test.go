@@ -12,9 +12,11 @@ import (
 	"net/textproto"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"ocl/internal/exiftest"
 	"ocl/serve/api"
 )
 
@@ -68,6 +70,30 @@ func TestAPictureIsPredictedInFourWays(t *testing.T) {
 	if p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=1", raw,
 		pixels(1, 1))); p.Predictions[0].Guesses[0].Class != "b" {
 		t.Errorf("a picture of b is %+v", p)
+	}
+}
+
+// TestPhotographsAreTurned: one that is stored on its side is predicted as it is seen, however it is sent.
+func TestPhotographsAreTurned(t *testing.T) {
+	r := taught(t, daemonOptions(), api.Options{})
+	b64 := base64.StdEncoding.EncodeToString
+	var guesses []string
+	for _, file := range [][]byte{exiftest.Photo(t), exiftest.Sideways(t)} {
+		form, kind := formOf(t, []part{{"picture", "a.jpg", file}})
+		for _, ask := range []struct {
+			kind string
+			body []byte
+		}{{"image/jpeg", file}, {kind, form}, {jsonT, fmt.Appendf(nil, `{"pictures":[{"data":%q}]}`, b64(file))}} {
+			p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=2", ask.kind, ask.body))
+			guesses = append(guesses, fmt.Sprint(p.Predictions[0].Guesses))
+		}
+	}
+	if len(slices.Compact(guesses)) != 1 {
+		t.Errorf("guesses %q", guesses)
+	}
+	other := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?k=2", "", pngOf(t, 30)))
+	if fmt.Sprint(other.Predictions[0].Guesses) == guesses[0] {
+		t.Error("another picture has the same guesses, so the test shows nothing")
 	}
 }
 

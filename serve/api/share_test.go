@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -85,6 +86,48 @@ func TestWhoWaitsComesByTurns(t *testing.T) {
 		q.back(2)
 		if q.free != 2 || len(q.order)+len(q.waiting) != 0 {
 			t.Errorf("%d places are free of 2, and %d authors wait", q.free, len(q.order))
+		}
+	})
+}
+
+// slow is a decoder of pictures of a million pixels for each byte, which tells that it has begun and then waits.
+type slow struct {
+	began chan int
+	end   chan struct{}
+}
+
+func (s slow) Size(file []byte) (w, h int, err error) { return 1000 * len(file), 1000, nil }
+
+func (s slow) Decode(_ context.Context, file, _ []byte) error {
+	s.began <- len(file)
+	<-s.end
+	return nil
+}
+
+// TestLargePicturesComeOneByOne: of pictures of many pixels one is decoded at a time, and small ones do not wait for
+// them.
+func TestLargePicturesComeOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := slow{make(chan int, 9), make(chan struct{})}
+		s := newServer(still{}, nil, Options{Decoder: d, Limits: Limits{Decodes: 2}})
+		for _, megapixels := range []int{50, 12, 4, 3, 12} {
+			go func() { _ = s.draw(t.Context(), "a", nil, make([]byte, megapixels)) }()
+			synctest.Wait()
+		}
+		var began []int
+		for len(d.began) > 0 {
+			began = append(began, <-d.began)
+		}
+		if !slices.Equal(began, []int{50, 4, 3}) {
+			t.Errorf("pictures of %d megapixels are decoded at once, wanted 50, 4 and 3", began)
+		}
+		if err := s.draw(t.Context(), "a", nil, make([]byte, 66)); err == nil {
+			t.Error("66 megapixels are taken")
+		}
+		close(d.end)
+		synctest.Wait()
+		if n := <-d.began; n != 12 {
+			t.Errorf("the next one has %d megapixels", n)
 		}
 	})
 }
