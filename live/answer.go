@@ -57,19 +57,13 @@ func (t *Trainer) predict(k int, pixels [][]byte) (a Answer, err error) {
 	}
 	k = min(k, m.guesses)
 	all := make([]predict.Guess, len(pixels)*k)
-	var familiar []float64
-	if m.sure != nil {
-		familiar = make([]float64, len(pixels))
-	}
-	if err := s.judge(m, all, familiar, k); err != nil {
+	verdicts, err := s.judge(m, all, k, true)
+	if err != nil {
 		return a, err
 	}
-	a = Answer{Version: version, Guesses: make([][]predict.Guess, len(pixels))}
+	a = Answer{Version: version, Guesses: make([][]predict.Guess, len(pixels)), Verdicts: verdicts}
 	for i := range a.Guesses {
 		a.Guesses[i] = slices.Clip(all[i*k:][:k])
-		if m.sure != nil {
-			a.Verdicts = append(a.Verdicts, m.sure.Verdict(m.Calibration, a.Guesses[i], familiar[i]))
-		}
 	}
 	return a, nil
 }

@@ -112,14 +112,14 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, got := make([]predict.Guess, 1), make([]predict.Guess, 1)
-	if err := s.judge(m, before, nil, 1); err != nil {
+	if _, err := s.judge(m, before, 1, false); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 10 {
 		learn(t, l, 10+10*i, 20+10*i, 2)
 		flush(t, l)
 	}
-	if err := s.judge(m, got, nil, 1); err != nil || got[0] != before[0] {
+	if _, err := s.judge(m, got, 1, false); err != nil || got[0] != before[0] {
 		t.Errorf("%v became %v (%v)", before, got, err)
 	}
 	if n := len(l.t.publisher.spare); n > 2 {

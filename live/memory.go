@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -162,6 +163,30 @@ func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []
 		return err
 	})
 	return rest, err
+}
+
+// DropKept lets go of all samples by which a method without gradient calibrates itself, as one of them may be of an
+// image that nobody can show any more. It goes on with its present calibration until it has others.
+func (t *Trainer) DropKept() error {
+	return t.change("drop what is kept", func() error {
+		return t.core.keptPart().LoadState(checkpoint.NewContainer().Decoder())
+	})
+}
+
+// WithoutKept is a state without the samples that [Trainer.DropKept] drops.
+func WithoutKept(state *checkpoint.Container) (*checkpoint.Container, error) {
+	rest := checkpoint.NewContainer()
+	for _, name := range state.Names() {
+		if strings.HasPrefix(name, "learner/kept/") {
+			continue
+		}
+		b, err := state.Decoder().Bytes(name)
+		if err != nil {
+			return nil, fmt.Errorf("live: %w", err)
+		}
+		rest.Encoder().Bytes(name, b)
+	}
+	return rest, nil
 }
 
 // Unlearns is nil where [Trainer.Unlearn] works, and otherwise an error that wraps [ErrMethod].

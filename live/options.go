@@ -17,6 +17,7 @@ import (
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/internal/priority"
+	"ocl/learn/calibrate"
 	"ocl/learn/learner"
 	"ocl/learn/method"
 	"ocl/nn/backbone"
@@ -58,8 +59,8 @@ type Process struct {
 	Workers int // goroutines that learn; 0 is one fewer than there are processors, so that one is left for predictions
 	// predictions that work at the same time; further ones wait for each other. 0 is as many as there are processors
 	AtOnce int
-	// Unknown is the share of images of known classes that may be called unknown, in (0,1); 0 is 0.05. Coverage is the share
-	// of them whose class is to be in the set of an answer, in (0,1); 0 counts no set.
+	// Unknown is the share of images of known classes that may be called unknown, in (0,1); 0 is 0.05. Coverage is the
+	// share of them whose class is to be in the set of an answer, in (0,1); 0 counts no set.
 	Unknown, Coverage float64
 	// Nice makes learning give way to the rest of the process: on Linux the threads that learn have this niceness, 1 to
 	// 19; 0 is that of the process. Elsewhere it is ignored. Go polls sockets when a processor of its own is free,
@@ -81,6 +82,7 @@ var (
 	ErrMethod   = errors.New("the method cannot be used live")
 	ErrLabel    = errors.New("the label cannot name a class")
 	ErrBackbone = errors.New("the pretrained network is missing, or is another one")
+	ErrFew      = calibrate.ErrFew // samples to say how sure a learner may be
 	ErrNothing  = errors.New("nothing has been learned yet. Learn an image first")
 )
 

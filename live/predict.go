@@ -63,15 +63,12 @@ func (l *Learner) guess(dst []predict.Guess, k int, img image.Image, pixels []by
 	if dst == nil {
 		dst = make([]predict.Guess, k)
 	}
-	var familiar []float64
-	if v != nil && m.sure != nil {
-		familiar = make([]float64, 1)
-	}
-	if err := s.judge(m, dst[:k], familiar, k); err != nil {
+	verdicts, err := s.judge(m, dst[:k], k, v != nil)
+	if err != nil {
 		return nil, fmt.Errorf("live: predict: %w", err)
 	}
-	if familiar != nil {
-		*v = m.sure.Verdict(m.Calibration, dst[:k], familiar[0])
+	if verdicts != nil {
+		*v = verdicts[0]
 	}
 	return dst[:k], nil
 }

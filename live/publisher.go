@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ocl"
@@ -21,13 +22,41 @@ import (
 // model is a published copy of what a trainer predicts with. Nobody changes it while it is current or has readers.
 type model struct {
 	predict.Model
-	sure    *predict.Sureness // nil where it is not calibrated
-	order   []ocl.Label       // of a learner that orders its outputs otherwise
-	guesses int               // that there are for an image at most
-	batches int64             // learned before it
-	tasks   int               // that had ended
-	version int64             // that the caller of Publish gave it; changes while it is current
+	sure    atomic.Pointer[sureness] // nil where it is not calibrated; may be set while the model is current
+	order   []ocl.Label              // of a learner that orders its outputs otherwise
+	guesses int                      // that there are for an image at most
+	batches int64                    // learned before it
+	tasks   int                      // that had ended
+	version int64                    // that the caller of Publish gave it; changes while it is current
 	readers int
+}
+
+// sureness says how sure the answers of a model may be.
+type sureness struct {
+	*learner.Calibration
+	*predict.Sureness
+}
+
+// calibrate gives the model a calibration; nil is none.
+func (m *model) calibrate(c *learner.Calibration, p Process) error {
+	s, err := predict.NewSureness(c, p.Unknown, p.Coverage)
+	switch {
+	case err != nil:
+		return err
+	case s == nil:
+		m.sure.Store(nil)
+	default:
+		m.sure.Store(&sureness{c, s})
+	}
+	return nil
+}
+
+// measure says what the values of its guesses are.
+func (m *model) measure() predict.Measure {
+	if m.Means != nil && m.sure.Load() == nil {
+		return predict.Distance
+	}
+	return predict.Probability
 }
 
 // publisher has the copy that predictions use, and the slots that they run in. The goroutine that learns makes copies
@@ -227,10 +256,9 @@ func (p *publisher) room(k *core) *model {
 }
 
 // take copies the weights, the class means and the names from the learner of t into m, with its calibration.
-func (m *model) take(t *Trainer, sure *learner.Calibration) (err error) {
+func (m *model) take(t *Trainer, sure *learner.Calibration) error {
 	k := t.core
-	m.Calibration = sure
-	if m.sure, err = predict.NewSureness(sure, t.process.Unknown, t.process.Coverage); err != nil {
+	if err := m.calibrate(sure, t.process); err != nil {
 		return err
 	}
 	m.Net.CopyFrom(k.net)
@@ -255,7 +283,8 @@ func (p *publisher) check(m *model) error {
 	if !p.probed {
 		return nil
 	}
-	return p.reads.judge(m, make([]predict.Guess, 1), nil, 1)
+	_, err := p.reads.judge(m, make([]predict.Guess, 1), 1, false)
+	return err
 }
 
 // show makes a model the current one, with a version; nil withdraws the current one.
@@ -267,7 +296,7 @@ func (p *publisher) show(m *model, version int64) {
 	}
 	p.current = m
 	if m != nil {
-		m.version, p.measure = version, m.Measure()
+		m.version, p.measure = version, m.measure()
 	}
 }
 
@@ -342,9 +371,10 @@ func (s *slot) see(i int, image []byte) error {
 	return nil
 }
 
-// judge writes the k best guesses of a model for each input of the slot to dst, in one pass, and the familiarities to
-// familiar, unless it is nil. A logit that is not finite is an error that wraps [ocl.ErrDiverged]. A panic becomes an error, and the slot gets another workspace.
-func (s *slot) judge(m *model, dst []predict.Guess, familiar []float64, k int) (err error) {
+// judge writes the k best guesses of a model for each input of the slot to dst, in one pass. It returns a verdict for each
+// input where they are wanted and the model is calibrated. A logit that is not finite is an error that wraps [ocl.ErrDiverged]. A panic becomes an
+// error, and the slot gets another workspace.
+func (s *slot) judge(m *model, dst []predict.Guess, k int, want bool) (verdicts []predict.Verdict, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.ws, s.outputs = nil, 0 // what it is after it is not known
@@ -356,10 +386,21 @@ func (s *slot) judge(m *model, dst []predict.Guess, familiar []float64, k int) (
 		s.scores = make([]float64, n, 2*n)
 	}
 	s.scores = s.scores[:len(m.Names)]
-	if err := m.Judge(s.ws, dst, k, s.x, s.scores, familiar); errors.Is(err, ocl.ErrDiverged) {
-		return fmt.Errorf("%w. Use a smaller learning rate", err)
-	} else if err != nil {
-		return err
+	of, sure := m.Model, m.sure.Load()
+	var familiar []float64
+	if sure != nil {
+		of.Calibration = sure.Calibration
+		if want {
+			familiar = make([]float64, s.x.Dim(0))
+		}
 	}
-	return nil
+	if err := of.Judge(s.ws, dst, k, s.x, s.scores, familiar); errors.Is(err, ocl.ErrDiverged) {
+		return nil, fmt.Errorf("%w. Use a smaller learning rate", err)
+	} else if err != nil {
+		return nil, err
+	}
+	for i, f := range familiar {
+		verdicts = append(verdicts, sure.Verdict(sure.Calibration, dst[i*k:][:k], f))
+	}
+	return verdicts, nil
 }

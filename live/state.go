@@ -208,9 +208,9 @@ func (t *Trainer) weights() (*checkpoint.Container, error) {
 }
 
 // SetWeights takes weights of this trainer that were learned before: what [Trainer.Version], [Trainer.Weights] or
-// [Trainer.SaveState] gave then. The memory, the classes, all counts, the sources of random numbers, and what a method keeps of earlier tasks (a
-// teacher, the anchors of ewc++) stay as they are. Outputs of classes that were not in use then are as they were then,
-// before anything was learned of them. Predictions change with the next Publish.
+// [Trainer.SaveState] gave then. The memory, the classes, all counts, the sources of random numbers, and what a method
+// keeps of earlier tasks (a teacher, the anchors of ewc++) stay as they are. Outputs of classes that were not in use
+// then are as they were then, before anything was learned of them. Predictions change with the next Publish.
 func (t *Trainer) SetWeights(d *checkpoint.Decoder) error {
 	return t.change("set weights", func() error {
 		err := t.setWeights(d)

@@ -2,11 +2,11 @@ package live
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 
 	"ocl"
-	"ocl/learn/calibrate"
 	"ocl/predict"
 )
 
@@ -33,16 +33,25 @@ func TestSureness(t *testing.T) {
 			if s := x.Sureness(); s != nil || answers(t, x, 4).Verdicts != nil {
 				t.Errorf("er is sure of itself: %+v", s)
 			}
-			var pixels []byte
-			var y []ocl.Label
-			for i := 500; i < 540; i++ {
-				one, label := pixelsOf(t, x, i, 4)
-				pixels, y = append(pixels, one...), append(y, label)
+			pictures := func(n int) iter.Seq2[[]byte, string] {
+				var all [][]byte
+				var names []string
+				for i := range n {
+					one, y := pixelsOf(t, x, 500+i, 4)
+					all, names = append(all, one), append(names, x.Classes()[y])
+				}
+				return func(yield func([]byte, string) bool) {
+					for i := range n {
+						if !yield(all[i], names[i]) {
+							return
+						}
+					}
+				}
 			}
-			if err := x.Calibrate(pixels[:9*x.preparation.Len()], y[:9]); !errors.Is(err, calibrate.ErrFew) {
+			if err := x.Calibrate(pictures(9)); !errors.Is(err, ErrFew) {
 				t.Errorf("nine pictures: %v", err)
 			}
-			if err := x.Calibrate(pixels, y); err != nil {
+			if err := x.Calibrate(pictures(40)); err != nil {
 				t.Fatal(err)
 			}
 			published(t, x, 2)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"iter"
 	"slices"
 	"sync"
 
@@ -222,17 +223,19 @@ func (t *Trainer) Sureness() *predict.Sureness {
 		return nil
 	}
 	defer t.publisher.drop(m)
-	return m.sure
+	if s := m.sure.Load(); s != nil {
+		return s.Sureness
+	}
+	return nil
 }
 
-// Calibrate finds out how sure a network may be, by images, uint8 [len(y),C,H,W], that it has not learned, and their
-// labels. It is what the published copy says of them; the next Publish uses it. Other methods know it by themselves, or
-// answer by distances: for them it does nothing. Too few images are an error that wraps [calibrate.ErrFew].
-func (t *Trainer) Calibrate(pixels []byte, y []ocl.Label) error {
+// Calibrate finds out how sure a network may be, by images, uint8 [C,H,W], that it has not learned, and the names of
+// their classes; those of classes that are not published are passed over. It is what the published copy says of them,
+// and that copy uses it at once. Other methods know it by themselves, or answer by distances: for them it does nothing, and
+// asks for no image. The sequence must not call what changes the trainer. Too few images are an error that wraps
+// [ErrFew].
+func (t *Trainer) Calibrate(images iter.Seq2[[]byte, string]) error {
 	return t.change("calibrate", func() error {
-		if err := t.checkBatch(context.Background(), pixels, y); err != nil {
-			return err
-		}
 		k := t.core
 		if _, itself := k.learner.(learner.Calibrated); itself || k.means() != nil {
 			return nil
@@ -242,29 +245,32 @@ func (t *Trainer) Calibrate(pixels []byte, y []ocl.Label) error {
 			return err
 		}
 		defer t.publisher.release(s, m)
+		s.fit(m.Net)
+		s.load(1)
 		var scores []float64
 		var labels []int
-		size := len(pixels) / len(y)
-		for i, label := range y {
-			if int(label) >= len(m.Names) {
+		for pixels, name := range images {
+			y := slices.Index(m.Names, name)
+			if y < 0 {
 				continue
 			}
-			s.load(1)
-			if err := s.see(0, pixels[i*size:][:size]); err != nil {
+			if err := t.checkPixels(pixels); err != nil {
 				return err
 			}
-			s.fit(m.Net)
+			if err := s.see(0, pixels); err != nil {
+				return err
+			}
 			for _, v := range m.Net.Predict(s.ws, s.x).Logits.Row(0) {
 				scores = append(scores, float64(v))
 			}
-			labels = append(labels, int(label))
+			labels = append(labels, y)
 		}
 		c, err := learner.EnergyCalibration(scores, labels)
 		if err != nil {
 			return err
 		}
-		k.tested, t.publisher.stale = c.Calibration, true
-		return nil
+		k.tested = c.Calibration
+		return m.calibrate(c, t.process)
 	})
 }
 

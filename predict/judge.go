@@ -24,16 +24,8 @@ type Model struct {
 	Calibration *learner.Calibration
 }
 
-// Measure says what the values of guesses are.
-func (m *Model) Measure() Measure {
-	if m.Means != nil && m.Calibration == nil {
-		return Distance
-	}
-	return Probability
-}
-
-// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass, with values
-// of Measure. scores [K] is room that it changes. familiar [n] gets the familiarity of each input; it is nil where
+// Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass. Their
+// values are probabilities, or distances of Means without a Calibration. scores [K] is room that it changes. familiar [n] gets the familiarity of each input; it is nil where
 // nobody asks, or where there is no Calibration. A logit that is not finite is an error that wraps [ocl.ErrDiverged].
 func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores, familiar []float64) error {
 	var out nn.Outputs

@@ -161,7 +161,10 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		DataDigest: t.Info.Digest, Tasks: t.Tasks, Steps: t.Steps,
 		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes,
 		ClassNames: t.ClassNames,
-		Learned:    t.Learned, Classifier: t.Classifier(), Measure: p.model.Measure(), Guesses: t.Info.Classes, Notes: t.Notes,
+		Learned:    t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+	}
+	if p.model.Means != nil && sure == nil {
+		p.info.Measure = Distance
 	}
 	if p.model.Means != nil {
 		p.info.Guesses = len(p.model.Means.Classes())

@@ -13,8 +13,8 @@ import (
 // of each kind of learner that is calibrated, by what is left out or by test images
 var calibrated = []string{"slda", "ncm", "ranpac", "er", "icarl"}
 
-// Probabilities are what the result says of them, the best guesses stay what the run predicts, and images that look like
-// nothing that was learned are unknown more often than those of known classes.
+// Probabilities are what the result says of them, the best guesses stay what the run predicts, and images that look
+// like nothing that was learned are unknown more often than those of known classes.
 func TestSureness(t *testing.T) {
 	t.Parallel()
 	for _, method := range calibrated {
@@ -74,8 +74,8 @@ func TestSureness(t *testing.T) {
 	}
 }
 
-// With a coverage a set is counted, and the more classes the more is to be covered. Shares that are none are errors, and
-// so is a share that so few samples cannot tell.
+// With a coverage a set is counted, and the more classes the more is to be covered. Shares that are none are errors,
+// and so is a share that so few samples cannot tell.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	folder, res := trainedRun(t, small("slda"))

@@ -255,8 +255,8 @@ func (c *Calibration) Floor(coverage float64) float64 {
 	return 1 - float64(c.Doubt[max(at, 1)-1])
 }
 
-// Parts are the sections of a calibration that is there, below the name calibration; of nil there are none. Loading sets
-// what c points to.
+// Parts are the sections of a calibration that is there, below the name calibration; of nil there are none. Loading
+// sets what c points to.
 func Parts(c **Calibration) checkpoint.Part {
 	there := *c != nil
 	var loaded Calibration

@@ -97,7 +97,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRank: at most a share Q of new known samples has a rank of Q or less, and Refused tells the share of foreign ones.
+// TestRank: at most a share Q of new known samples has a rank of Q or less, and Refused tells the share of foreign
+// ones.
 func TestRank(t *testing.T) {
 	c, err := calibrate.Fit(drawn(1, 4000, 4, 1))
 	if err != nil {

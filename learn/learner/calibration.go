@@ -26,8 +26,8 @@ type Calibration struct {
 // Energy is the familiarity of a sample with the scores [K], as Scores makes them, where there is no Likeness.
 func (c *Calibration) Energy(scores []float64) float64 { return energy(scores, c.Temperature) }
 
-// Scores writes what the temperature divides to dst [K]: the logits [K], divided by the length of the features [D] where
-// Normalise says so.
+// Scores writes what the temperature divides to dst [K]: the logits [K], divided by the length of the features [D]
+// where Normalise says so.
 func (c *Calibration) Scores(dst []float64, logits, features []float32) {
 	scale := 1.0
 	if c.Normalise {
@@ -383,8 +383,8 @@ func (l *ClassMeans) leaveOut(v *view) {
 	}
 }
 
-// leaveOut fills in the scores of discriminant analysis. Without a sample x of n of its class, with A = Λ⁻¹ of f degrees
-// of freedom and d = x − μ_y,
+// leaveOut fills in the scores of discriminant analysis. Without a sample x of n of its class, with A = Λ⁻¹ of f
+// degrees of freedom and d = x − μ_y,
 //
 //	Λ' = (f−1)/f·(Λ + g·Λ·d·dᵀ·Λ)      g = c/(1 − c·dᵀ·Λ·d),  c = n/((n−1)·f)      μ_y' = μ_y − d/(n−1)
 //

@@ -85,8 +85,8 @@ func learned(t testing.TB, l ocl.Learner, b ocl.Batch) {
 
 var sure = []string{"ncm", "ncm normalised", "slda", "ranpac", "recursive"}
 
-// TestLeaveOneOut: the scores and the familiarity of a sample that is left out by the closed forms are those of a learner
-// that never saw it, with the same ridge.
+// TestLeaveOneOut: the scores and the familiarity of a sample that is left out by the closed forms are those of a
+// learner that never saw it, with the same ridge.
 func TestLeaveOneOut(t *testing.T) {
 	const n, d = 24, 6
 	b := clusters(1, n, d)

@@ -17,9 +17,9 @@ const (
 	keptBytes   = 8 << 20
 )
 
-// kept has some samples of a learner of sums: their features, or their values where these are fewer. Of each class it has
-// those with the least marks, at most an equal share. So it is the same for any order of the samples, and draws nothing.
-// It has a sample once.
+// kept has some samples of a learner of sums: their features, or their values where these are fewer. Of each class it
+// has those with the least marks, at most an equal share. So it is the same for any order of the samples, and draws
+// nothing. It has a sample once.
 type kept struct {
 	labels []ocl.Label // rising
 	marks  []uint64    // of each sample, rising within a class; not saved
@@ -82,8 +82,8 @@ func (k *kept) drop(first, last, width int) {
 	k.rows = slices.Delete(k.rows, first*width, last*width)
 }
 
-// nearKept is the largest distance, as a share of its length, between a sample and what was kept of it: other kernels may
-// have made its features.
+// nearKept is the largest distance, as a share of its length, between a sample and what was kept of it: other kernels
+// may have made its features.
 const nearKept = 1e-3
 
 // remove lets go of a sample with a label, if it is there.

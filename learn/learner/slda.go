@@ -108,8 +108,8 @@ func (l *SLDA) spread(means, from []float64) []float64 {
 	return rows
 }
 
-// chooseRidge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010), which
-// is near the best estimate of a Gaussian's covariance, with C = S/ν, ν = N−K:
+// chooseRidge chooses λ. It is at least that of the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010),
+// which is near the best estimate of a Gaussian's covariance, with C = S/ν, ν = N−K:
 //
 //	ρ = ((1−2/D)·tr C² + tr² C) / ((ν+1−2/D)·(tr C² − tr² C/D))      λ = ρ/(1−ρ)·tr S/D
 //

@@ -25,8 +25,8 @@ func (r *Reliability) Add(confidence float64, right bool) {
 	}
 }
 
-// ECE is the expected calibration error (Naeini et al. 2015; Guo et al. 2017), in [0,1]: the mean over all answers of how
-// far the confidence of their bin is from its accuracy. It is NaN without answers. Example: of four answers with a
+// ECE is the expected calibration error (Naeini et al. 2015; Guo et al. 2017), in [0,1]: the mean over all answers of
+// how far the confidence of their bin is from its accuracy. It is NaN without answers. Example: of four answers with a
 // confidence of 0.9 two are right, so ECE is 0.4.
 func (r *Reliability) ECE() float64 {
 	n, sum := 0, 0.0

@@ -20,9 +20,9 @@ import (
 // mostTested is the largest number of test images by which a network is calibrated, or its probabilities are judged.
 const mostTested = 4096
 
-// sureness finds out, in the evaluation after the last task, what the probabilities of the first classifier are worth. A
-// learner of sums has calibrated itself by samples that it has learned. A network is calibrated by half of the test images
-// and judged by the other half, and the other way round.
+// sureness finds out, in the evaluation after the last task, what the probabilities of the first classifier are worth.
+// A learner of sums has calibrated itself by samples that it has learned. A network is calibrated by half of the test
+// images and judged by the other half, and the other way round.
 type sureness struct {
 	own     *learner.Calibration // of a learner that calibrates itself; nil for others
 	every   int                  // each so-manieth test image is taken
@@ -143,8 +143,8 @@ func judge(r *metric.Reliability, c *calibrate.Calibration, scores []float64, y 
 	r.Add(p[best], best == y)
 }
 
-// conclude is the calibration of the first classifier, and what the result says of it. Both are nil where too little was
-// tested.
+// conclude is the calibration of the first classifier, and what the result says of it. Both are nil where too little
+// was tested.
 func (s *sureness) conclude() (*calibrate.Calibration, *result.Calibration, error) {
 	if s.own != nil {
 		return nil, resultOf(s.own.Calibration, result.LeftOut, &s.judged, s.before), nil

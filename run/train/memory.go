@@ -59,8 +59,8 @@ func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]in
 // sectionHead is the bytes of a section of a checkpoint beside its name and its data.
 const sectionHead = 16
 
-// stateBytes is the size of a learner's state without that on which no prediction depends: the origins of stored samples,
-// and what calibrates scores.
+// stateBytes is the size of a learner's state without that on which no prediction depends: the origins of stored
+// samples, and what calibrates scores.
 func stateBytes(state *checkpoint.Container) int64 {
 	size := state.Size()
 	for _, name := range state.Names() {

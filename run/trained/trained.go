@@ -127,8 +127,8 @@ func (t *Model) Means() *learner.NCM {
 }
 
 // Calibration says how sure the classifier that was chosen may be; nil, and why, where nobody knows. Methods without
-// gradient find it out by samples that they have learned. Others have it by the test images of their run, after its last
-// task.
+// gradient find it out by samples that they have learned. Others have it by the test images of their run, after its
+// last task.
 func (t *Model) Calibration(ctx context.Context) (c *learner.Calibration, why string, err error) {
 	if t.Classifier() != t.Config.Classifiers[0] {
 		return nil, "only the first classifier of a run is calibrated", nil

@@ -177,7 +177,7 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 	case kindUndo:
 		return k.undo(e)
 	case kindForget:
-		return k.forget(b.IDs), nil
+		return k.forget(b.IDs, b.N > 0), nil
 	case kindErased:
 		for _, id := range b.IDs {
 			if m := k.samples[id]; m != nil && m.State == StateForgotten {
@@ -403,8 +403,8 @@ func (k *book) unnamed() (n int) {
 	return n
 }
 
-// forget takes samples away from everything but the weights.
-func (k *book) forget(ids []string) *op {
+// forget takes samples away from everything but the weights. sweep is as in [op].
+func (k *book) forget(ids []string, sweep bool) *op {
 	queued := false
 	for _, id := range ids {
 		k.unerased = append(k.unerased, id)
@@ -425,7 +425,7 @@ func (k *book) forget(ids []string) *op {
 	if queued {
 		k.queue = slices.DeleteFunc(slices.Clone(k.queue), func(m *sample) bool { return m.State == StateForgotten })
 	}
-	return &op{IDs: ids}
+	return &op{IDs: ids, Sweep: sweep}
 }
 
 // remembers counts a picture among those that wait for their labels.

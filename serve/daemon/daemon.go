@@ -79,11 +79,12 @@ type Daemon struct {
 	spoilt    map[int64]bool // versions whose files were found to be damaged
 
 	// The applier uses these alone.
-	unfinished bool         // what was forgotten may still be in a file
-	erased     <-chan error // of the event that notes what was erased, while that is on its way
-	tried      time.Time    // to erase it
-	single     int64        // number of the only snapshot; 0 where there are two, or where it is that of a new folder
-	alone      time.Time    // since when it is that
+	calibratedBy int          // held-out pictures by which it was tried to calibrate the learner
+	unfinished   bool         // what was forgotten may still be in a file
+	erased       <-chan error // of the event that notes what was erased, while that is on its way
+	tried        time.Time    // to erase it
+	single       int64        // number of the only snapshot; 0 where there are two, or where it is that of a new folder
+	alone        time.Time    // since when it is that
 
 	meter
 }

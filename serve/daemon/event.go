@@ -29,7 +29,7 @@ type body struct {
 	Format  int      `json:"v"`
 	Label   string   `json:"label,omitempty"` // also the name of a class or of a version
 	Held    bool     `json:"held,omitempty"`
-	N       int      `json:"n,omitempty"`
+	N       int      `json:"n,omitempty"`      // samples of a cut, or those of a forgetting that sums still carry
 	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped
 	IDs     []string `json:"ids,omitempty"`
 	Bounds  *bounds  `json:"bounds,omitempty"`

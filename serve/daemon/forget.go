@@ -67,7 +67,11 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 			}
 		}
 		p.ids = ids
-		p.add(event(kindForget, "", who, body{IDs: ids}, nil), nil)
+		b := body{IDs: ids}
+		if d.sums {
+			b.N = left // those that cannot be found in what calibrates the learner
+		}
+		p.add(event(kindForget, "", who, b, nil), nil)
 		return nil
 	}
 	for err = errMoved; errors.Is(err, errMoved); {

@@ -24,6 +24,8 @@ type op struct {
 	IDs     []string  `json:"ids,omitempty"`     // to be corrected or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
 	Keep    []int64   `json:"keep,omitempty"`    // versions that stay
+	// Sweep: what was forgotten cannot be found in what calibrates the learner, so all of that goes
+	Sweep bool `json:"sweep,omitempty"`
 
 	done    bool
 	removed int // samples that it took out of the memory of the learner
@@ -94,7 +96,10 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 			l.undone = append(l.undone, o)
 		}
 	case o.Kind == kindForget:
-		err = l.forget(o)
+		if err = l.forget(o); err == nil && o.Sweep {
+			l.undone = append(l.undone, o)
+			err = l.trainer.DropKept()
+		}
 	case o.Kind == kindVersion:
 		err = l.keep(o)
 	case o.Kind == kindRollback:
@@ -329,13 +334,19 @@ func (l *learner) cleanVersion(ctx context.Context, number int64) error {
 		}
 	}
 	var lessons []*lesson
+	sweep := false
 	for _, o := range l.undone {
 		if o.Number > last && o.Cut < number {
-			lessons = append(lessons, o.Lessons...)
+			lessons, sweep = append(lessons, o.Lessons...), sweep || o.Sweep
 		}
 	}
-	if len(lessons) == 0 {
+	if len(lessons) == 0 && !sweep {
 		return nil
+	}
+	if sweep {
+		if c, err = live.WithoutKept(c); err != nil {
+			return err
+		}
 	}
 	for some := range slices.Chunk(lessons, live.MaxPictures) {
 		var pixels []byte

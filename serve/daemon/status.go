@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/metrics"
@@ -305,7 +306,7 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	}
 	d.state.mu.Unlock()
 	d.gauge.Lock()
-	due := len(pictures) > 0 && (d.kept.HeldOut == nil || idle && d.kept.HeldOut.Version != version ||
+	due := len(pictures) > 0 && (d.kept.HeldOut == nil || idle && d.uncalibrated(len(pictures)) || idle && d.kept.HeldOut.Version != version ||
 		learned-d.kept.HeldAt >= max(measureEvery, 20*int64(len(pictures))))
 	d.gauge.Unlock()
 	if !due {
@@ -333,6 +334,7 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 			}
 		}
 	}
+	defer d.calibrate(ctx, pictures, labels) // when the gauge is let go
 	d.gauge.Lock()
 	defer d.gauge.Unlock()
 	if d.kept.Classes == nil {
@@ -357,6 +359,27 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 		sum += right[name]
 	}
 	d.kept.HeldOut.Accuracy = float64(sum) / float64(len(pictures))
+}
+
+// uncalibrated says whether the held-out pictures, of which there are n, may calibrate the learner and have not yet.
+// The applier calls it.
+func (d *Daemon) uncalibrated(n int) bool {
+	return n != d.calibratedBy && d.trainer.Sureness() == nil
+}
+
+// calibrate lets the learner find out by held-out pictures how sure it may be.
+func (d *Daemon) calibrate(ctx context.Context, pictures [][]byte, labels []string) {
+	d.calibratedBy = len(labels)
+	err := d.trainer.Calibrate(func(yield func([]byte, string) bool) {
+		for i, picture := range pictures {
+			if pixels, err := drawn(ctx, d.trainer, picture); err == nil && !yield(pixels, labels[i]) {
+				return
+			}
+		}
+	})
+	if err != nil && !errors.Is(err, live.ErrFew) {
+		d.o.Log.Warn("the learner does not know how sure it may be", "error", err)
+	}
 }
 
 // Classes returns the facts about each class.
