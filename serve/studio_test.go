@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"ocl/internal/limit"
 	"ocl/serve"
 	"ocl/serve/api"
 	"ocl/serve/client"
@@ -399,7 +400,7 @@ func TestPicturesThatCannotBeLearned(t *testing.T) {
 		"/redirect":           "the picture: it is sent on to " + elsewhere.URL + ", and everything is fetched from http://",
 		"s3://bucket/cat.png": "the picture is at s3://bucket/cat.png, and",
 		"":                    "the data of the task have no address of a picture as image",
-		"/large":              "the picture: the answer of Label Studio has more than 10,000,000 bytes",
+		"/large":              "the picture: the answer of Label Studio has more than 40,000,000 bytes",
 		"/api/projects/3/":    "The picture cannot be read",
 	} {
 		s := newStudio(t, 2)
@@ -409,7 +410,7 @@ func TestPicturesThatCannotBeLearned(t *testing.T) {
 			case "/redirect":
 				http.Redirect(to, r, elsewhere.URL+"/cat.png", http.StatusSeeOther)
 			case "/large":
-				_, _ = to.Write(make([]byte, 10_000_001))
+				_, _ = to.Write(make([]byte, limit.ServeBody+1))
 			default:
 				s.ServeHTTP(to, r)
 			}
