@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,9 +18,11 @@ import (
 	"ocl/data"
 	"ocl/internal/atomicfile"
 	"ocl/internal/count"
+	"ocl/internal/escape"
 	"ocl/interop/output"
 	"ocl/predict"
 	"ocl/run/experiment"
+	"ocl/run/metric"
 	"ocl/run/trained"
 	"ocl/view/chart"
 	"ocl/view/report"
@@ -36,6 +39,8 @@ type evalFlags struct {
 	workers int
 	quiet   bool
 	asJSON  jsonFlag
+	unknown float64 // share of known images that may be called unknown
+	foreign string  // images of other classes; "" is none
 }
 
 func newEval() *cobra.Command {
@@ -49,7 +54,7 @@ func newEval() *cobra.Command {
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
 			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
 			"of classes that the learner has not learned or does not know are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
-			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV, and all that --json prints as evaluation.json.",
+			"counts for more; the mean over classes is printed beside it. Probabilities are measured too: the calibration error is how far they are from the share that is right (docs/pictures.md). -o writes the confusion matrix and the reliability of the probabilities as SVG, PNG, PDF and CSV, and all that --json prints as evaluation.json.",
 		ValidArgsFunction: completeFolder,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
 	}
@@ -60,6 +65,10 @@ func newEval() *cobra.Command {
 	addOlder(cmd, &f.older)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "DIR\tfolder for the tables and the confusion matrix (default: none is written)")
+	addUnknown(flags, &f.unknown)
+	flags.StringVar(&f.foreign, "unknown", "",
+		"DIR\talso measure how many images of this folder are called unknown: they are of classes that the learner does not know")
+	_ = cmd.MarkFlagDirname("unknown")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, evalJSON{})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
@@ -77,7 +86,8 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
 	file, _ := f.config.text("data.backbone")
-	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers, Backbone: file})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers, Backbone: file,
+		Unknown: f.unknown})
 	if err != nil {
 		return unfit(err)
 	}
@@ -111,15 +121,19 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	if c.Data.Name == info.Config.Data.Name && set.Digest != info.DataDigest {
 		e.Notes = append(e.Notes, "these are not the data of the run, or only a part of them: their digest is another one")
 	}
+	foreign, err := f.strangers(cmd, p, e)
+	if err != nil {
+		return err
+	}
 	if f.out != "" {
-		if err := writeEvaluation(f.out, info, e); err != nil {
+		if err := writeEvaluation(f.out, info, e, foreign); err != nil {
 			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
 		}
 	}
 	if !f.asJSON.given { // it has the notes
 		printNotes(notes, e.Notes)
 	}
-	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e), evaluationText(info, e))
+	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e, foreign), evaluationText(info, e, foreign))
 }
 
 // data is the config of the data: those of the run, or others of flags, with images of the learner's shape.
@@ -164,7 +178,85 @@ type evalJSON struct {
 	ClassMean  float64         `json:"mean_class_accuracy"` // each class counts the same
 	Classes    []evalClassJSON `json:"classes"`
 	Confusion  [][]int         `json:"confusion"` // [class][predicted]
-	Notes      []string        `json:"notes"`
+	// expected calibration error of the probabilities, in [0,1]; null where values are distances
+	ECE         *float64         `json:"ece"`
+	Reliability []reliabilityBin `json:"reliability"`
+	Unknown     *unknownJSON     `json:"unknown"` // null where the learner is not calibrated
+	Notes       []string         `json:"notes"`
+}
+
+// reliabilityBin has the images whose best class has a probability in (Low, High].
+type reliabilityBin struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Images   int     `json:"images"`
+	Mean     float64 `json:"mean_probability"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// unknownJSON says what is called unknown, where a share of the known images may be.
+type unknownJSON struct {
+	Share    float64      `json:"share"`    // that may be
+	Known    int          `json:"known"`    // images measured that are
+	Estimate float64      `json:"estimate"` // of the share of images of other classes that are
+	Foreign  *foreignJSON `json:"foreign"`  // of --unknown
+}
+
+// foreignJSON has what was measured on images of other classes.
+type foreignJSON struct {
+	Folder  string  `json:"folder"`
+	Images  int     `json:"images"`
+	Unknown int     `json:"unknown"`
+	AUROC   float64 `json:"auroc"` // how often a known image looks more familiar than one of them
+}
+
+// reliability lists the bins of an evaluation that have images.
+func reliability(e *predict.Evaluation) []reliabilityBin {
+	list := []reliabilityBin{}
+	for i, b := range e.Reliability {
+		if n := float64(b.N); b.N > 0 {
+			list = append(list, reliabilityBin{float64(i) / metric.ReliabilityBins, float64(i+1) / metric.ReliabilityBins, b.N,
+				b.Confidence / n, float64(b.Right) / n})
+		}
+	}
+	return list
+}
+
+// strangers measures the images of --unknown; nil without.
+func (f *evalFlags) strangers(cmd *cobra.Command, p *predict.Predictor, e *predict.Evaluation) (*foreignJSON, error) {
+	if f.foreign == "" {
+		return nil, nil
+	}
+	if p.Info().Sureness == nil {
+		return nil, fmt.Errorf("%s: the learner is not calibrated, so nothing is unknown to it. Leave out --unknown", pathOf(cmd))
+	}
+	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
+	files, err := listImages(ctx, []string{f.foreign}, notes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pathOf(cmd), err)
+	}
+	found, show := &foreignJSON{Folder: f.foreign}, newOpening(notes, f.quiet)
+	defer show.end()
+	var scores []float64
+	l := &labelling{p: p, top: 1, progress: func(done int) { show.work("images of other classes", done, len(files)) }}
+	l.fault = func(err error) {
+		show.end()
+		fmt.Fprintf(notes, "%s %s\n", paint(cmd, notes, red, "ocl:"), sentence(err.Error()))
+	}
+	l.out = labelPrinter{print: func(r labelled) error {
+		if r.err == nil {
+			scores = append(scores, r.Score)
+		}
+		return nil
+	}}
+	if err := l.all(ctx, files); err != nil {
+		return nil, err
+	}
+	if len(scores) == 0 {
+		return nil, fmt.Errorf("%s: --unknown %s: no image of it can be read. Give a folder of images", pathOf(cmd), f.foreign)
+	}
+	found.Images, found.Unknown, found.AUROC = len(scores), l.unknown, metric.AUROC(e.Familiar, scores)
+	return found, nil
 }
 
 // evalClassJSON is a class of the learner; accuracy is null without images.
@@ -176,11 +268,17 @@ type evalClassJSON struct {
 	Accuracy *float64 `json:"accuracy"`
 }
 
-func newEvalJSON(info predict.Info, e *predict.Evaluation) evalJSON {
+func newEvalJSON(info predict.Info, e *predict.Evaluation, foreign *foreignJSON) evalJSON {
 	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Older: info.Older, Data: e.Data,
 		DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
 		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(),
-		Confusion: e.Confusion, Notes: notNil(e.Notes)}
+		Confusion: e.Confusion, Notes: notNil(e.Notes), Reliability: reliability(e)}
+	if ece := e.Reliability.ECE(); !math.IsNaN(ece) {
+		out.ECE = &ece
+	}
+	if s := info.Sureness; s != nil {
+		out.Unknown = &unknownJSON{s.Unknown, e.Unknown, s.Refused, foreign}
+	}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
 		c := evalClassJSON{Class: k, Images: images, Correct: correct}
@@ -204,10 +302,10 @@ func nameOf(info predict.Info, k int) string {
 }
 
 // evaluationText says the accuracy, and of each class what it is mistaken for most.
-func evaluationText(info predict.Info, e *predict.Evaluation) string {
-	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half,
+func evaluationText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON) string {
+	head := fmt.Sprintf("%s, %s images: accuracy %s (%s of %s); mean over classes %s\n", e.Data, e.Half,
 		percent(e.Accuracy()),
-		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
+		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy())) + surenessText(info, e, foreign) + "\n"
 	t := table{head: []string{"class", ">images", ">correct", ">accuracy", "mistaken most for"}}
 	for k, row := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
@@ -230,9 +328,31 @@ func evaluationText(info predict.Info, e *predict.Evaluation) string {
 	return head + t.String()
 }
 
+// surenessText says what the probabilities are worth, and what is called unknown.
+func surenessText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON) (text string) {
+	s := info.Sureness
+	if ece := e.Reliability.ECE(); !math.IsNaN(ece) {
+		text = fmt.Sprintf("calibration error of the probabilities: %.1f points\n", 100*ece)
+		if s == nil {
+			text = "The probabilities are not calibrated. " + text
+		}
+	}
+	if s == nil {
+		return text
+	}
+	text += fmt.Sprintf("unknown where %s of known images may be: %s of these; of images of other classes an estimated %s\n",
+		percent(s.Unknown), percent(float64(e.Unknown)/float64(e.Images)), percent(s.Refused))
+	if foreign != nil {
+		text += fmt.Sprintf("%s: %s of %s are unknown; AUROC of known against these %.3f\n", escape.Line(foreign.Folder),
+			percent(float64(foreign.Unknown)/float64(foreign.Images)), count.Of(foreign.Images, "image"), foreign.AUROC)
+	}
+	return text
+}
+
 // writeEvaluation writes evaluation.json, which says what was measured and with which checkpoint, classes.csv,
-// confusion.csv, and the confusion as a picture in three formats. Classes without images have no row in the picture.
-func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error {
+// confusion.csv, the confusion as a picture in three formats, and so the reliability of the
+// probabilities. Classes without images have no row in the picture.
+func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation, foreign *foreignJSON) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -260,12 +380,28 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	about := "The share of the images of a row's class that are predicted as a column's class, in per cent. Numbers are those of classes.csv."
 	d := chart.Draw(heat, chart.File(title))
 	var all bytes.Buffer
-	if err := encodeJSON(&all, newEvalJSON(info, e), "  "); err != nil {
+	if err := encodeJSON(&all, newEvalJSON(info, e, foreign), "  "); err != nil {
 		return err
+	}
+	files := map[string][]byte{}
+	if !math.IsNaN(e.Reliability.ECE()) {
+		title := fmt.Sprintf("%s, %s images: calibration error %.1f points", e.Data, e.Half, 100*e.Reliability.ECE())
+		d := chart.Draw(report.Reliability(e.Reliability), chart.File(title))
+		rows := [][]string{{"low", "high", "images", "mean_probability", "accuracy"}}
+		for _, b := range reliability(e) {
+			text := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+			rows = append(rows, []string{text(b.Low), text(b.High), strconv.Itoa(b.Images), text(b.Mean), text(b.Accuracy)})
+		}
+		files["reliability.svg"], files["reliability.png"], files["reliability.pdf"] = d.SVG(title, report.ReliabilityCaption),
+			d.PNG(), d.PDF(title, report.ReliabilityCaption)
+		files["reliability.csv"] = report.CSV(rows)
 	}
 	for name, text := range map[string][]byte{"evaluation.json": all.Bytes(), "classes.csv": report.CSV(classes),
 		"confusion.csv": report.CSV(confusion),
 		"confusion.svg": d.SVG(title, about), "confusion.png": d.PNG(), "confusion.pdf": d.PDF(title, about)} {
+		files[name] = text
+	}
+	for name, text := range files {
 		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func TestHostileNames(t *testing.T) {
 		"JSON": {asJSON: jsonFlag{given: true}}} {
 		var b bytes.Buffer
 		p := f.printer(&b, predict.Info{Measure: predict.Probability})
-		if err := errors.Join(p.print(labelled{file: name, guesses: []predict.Guess{{Class: 1, Name: name, Value: 0.5}}}),
+		if err := errors.Join(p.print(labelled{file: name, Answer: predict.Answer{Guesses: []predict.Guess{{Class: 1, Name: name, Value: 0.5}}}}),
 			p.end()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
@@ -48,6 +49,8 @@ type predictFlags struct {
 	asJSON     jsonFlag
 	asCSV      bool
 	quiet      bool
+	unknown    float64 // share of known images that may be refused; 0 refuses none
+	coverage   float64
 }
 
 func newPredict() *cobra.Command {
@@ -63,7 +66,7 @@ func newPredict() *cobra.Command {
 			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") +
 			" or begin as such an image, in the order of their names; " +
 			"other files and hidden ones are skipped and counted on standard error. An image that cannot be read is named there, and --json and --csv have an error in its place. " +
-			"The other images are labelled, and the exit code is 1. The probabilities of methods without gradient (ncm, slda, ranpac) order the guesses, and are not the chance of being right.",
+			"The other images are labelled, and the exit code is 1. Probabilities are calibrated: of guesses with 80 %, about 80 % are right. An image that looks stranger than 95 % of those of the classes that were learned is marked. docs/pictures.md explains both.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))
@@ -81,6 +84,8 @@ func newPredict() *cobra.Command {
 	addJSON(cmd, &f.asJSON, labelledJSON{})
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
+	addUnknown(flags, &f.unknown)
+	addCoverage(flags, &f.coverage)
 	addQuiet(flags, &f.quiet)
 	return cmd
 }
@@ -106,7 +111,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
 	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, Older: f.older, AtOnce: f.workers,
-		Backbone: f.backbone})
+		Backbone: f.backbone, Unknown: f.unknown, Coverage: f.coverage})
 	if err != nil {
 		return unfit(err)
 	}
@@ -118,6 +123,9 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	}
 	in := input.Stream(ctx, cmd.InOrStdin(), silence)
 	l := &labelling{p: p, in: in, top: min(f.top, p.Info().Guesses), out: f.printer(cmd.OutOrStdout(), p.Info())}
+	if f.coverage > 0 {
+		l.top = p.Info().Guesses
+	}
 	show := newOpening(notes, f.quiet)
 	l.progress = func(done int) { show.work("images labelled", done, len(files)) }
 	l.fault = func(err error) {
@@ -126,6 +134,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	}
 	err = l.all(ctx, files)
 	show.end()
+	l.strangers(notes)
 	if err = errors.Join(err, l.out.end()); err == nil && l.faults > 0 {
 		err = fmt.Errorf("%s: %s of %s could not be labelled. The messages above name them", pathOf(cmd),
 			count.Number(l.faults), count.Of(len(files), "image"))
@@ -153,6 +162,17 @@ func addClassifier(cmd *cobra.Command, to *string) {
 		strings.Join(config.Classifiers(),
 			", ")+" (default: the first of the run's --classifiers)")
 	completeFlag(cmd, "classifier", config.Classifiers)
+}
+
+// addUnknown defines --unknown-below.
+func addUnknown(flags *pflag.FlagSet, to *float64) {
+	flags.Float64Var(to, "unknown-below", 0, "Q\tcall images unknown that look stranger than all but a share Q of those of known classes, such as 0.05; "+
+		"about half of the images of other classes are found so (default: 0.05, as a note)")
+}
+
+// addCoverage defines --coverage.
+func addCoverage(flags *pflag.FlagSet, to *float64) {
+	flags.Float64Var(to, "coverage", 0, "C\tname as many classes as are needed to have the right one among them for a share C of the images, such as 0.95")
 }
 
 // addOlder defines --older.
@@ -241,6 +261,7 @@ type labelling struct {
 	progress func(done int)
 	fault    func(error)
 	faults   int
+	unknown  int
 }
 
 // atOnce is the number of files after which their labels are printed.
@@ -248,9 +269,9 @@ const atOnce = 64
 
 // labelled is the result for one file: its guesses or an error.
 type labelled struct {
-	file    string
-	guesses []predict.Guess
-	err     error
+	file string
+	predict.Answer
+	err error
 }
 
 func (l *labelling) all(ctx context.Context, files []labelled) error {
@@ -264,7 +285,7 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 			}
 			group.Go(func() error {
 				if results[i].err = ctx.Err(); results[i].err == nil {
-					results[i].guesses, results[i].err = l.one(ctx, results[i].file)
+					results[i].Answer, results[i].err = l.one(ctx, results[i].file)
 				}
 				return nil // so that the others go on
 			})
@@ -278,6 +299,9 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 				l.faults++
 				l.fault(r.err)
 			}
+			if r.Unknown {
+				l.unknown++
+			}
 			if err := l.out.print(r); err != nil {
 				return err
 			}
@@ -289,15 +313,27 @@ func (l *labelling) all(ctx context.Context, files []labelled) error {
 }
 
 // one labels a file. An error names it.
-func (l *labelling) one(ctx context.Context, name string) ([]predict.Guess, error) {
-	guesses := make([]predict.Guess, l.top)
-	if err := l.guess(ctx, name, guesses); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+func (l *labelling) one(ctx context.Context, name string) (a predict.Answer, err error) {
+	if err = l.answer(ctx, name, &a); err != nil {
+		return a, fmt.Errorf("%s: %w", name, err)
 	}
-	return guesses, nil
+	if a.Set > 0 {
+		a.Guesses = a.Guesses[:a.Set]
+	}
+	return a, nil
 }
 
-func (l *labelling) guess(ctx context.Context, name string, guesses []predict.Guess) error {
+// strangers says what unknown means, where an image is.
+func (l *labelling) strangers(w io.Writer) {
+	s := l.p.Info().Sureness
+	if s == nil || l.unknown == 0 {
+		return
+	}
+	fmt.Fprintf(w, "Unknown: %s, which look stranger than %s of those of known classes. Of images of other classes, about %s are found so.\n",
+		count.Of(l.unknown, "image"), percent(1-s.Unknown), percent(s.Refused))
+}
+
+func (l *labelling) answer(ctx context.Context, name string, a *predict.Answer) (err error) {
 	if name == standardInput {
 		text, err := data.ReadPicture(l.in)
 		if errors.Is(err, input.ErrSilent) {
@@ -306,11 +342,12 @@ func (l *labelling) guess(ctx context.Context, name string, guesses []predict.Gu
 		if err != nil {
 			return err
 		}
-		return l.p.PredictFile(ctx, guesses, text)
+		*a, err = l.p.AnswerFile(ctx, text, l.top)
+		return err
 	}
 	var fault error // of the prediction
-	err := data.UsePictureFile(ctx, name, func(file []byte) error {
-		fault = l.p.PredictFile(ctx, guesses, file)
+	err = data.UsePictureFile(ctx, name, func(file []byte) error {
+		*a, fault = l.p.AnswerFile(ctx, file, l.top)
 		return nil
 	})
 	if err != nil && !errors.Is(err, input.ErrSize) {
@@ -337,7 +374,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 		}, func() error { return nil }}
 	case f.asCSV: // a line for each guess, and one with the error for a file without guesses
 		c := csv.NewWriter(w)
-		head := []string{"image", "rank", "class", "name", string(info.Measure), "error"}
+		head := []string{"image", "rank", "class", "name", string(info.Measure), "error", "unknown"}
 		write := func(line ...string) error { return c.Write(escape.CSV(line)) }
 		if info.Older {
 			head = append(head, "older_checkpoint")
@@ -346,11 +383,11 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 		_ = c.Write(head) // end tells of errors
 		return labelPrinter{func(r labelled) error {
 			if r.err != nil {
-				return write(r.file, "", "", "", "", r.err.Error())
+				return write(r.file, "", "", "", "", r.err.Error(), "")
 			}
-			for i, g := range r.guesses {
+			for i, g := range r.Guesses {
 				if err := write(r.file, strconv.Itoa(i+1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64),
-					""); err != nil {
+					"", strconv.FormatBool(r.Unknown)); err != nil {
 					return err
 				}
 			}
@@ -359,12 +396,20 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	}
 	t := table{head: []string{"image", ">rank", "class", ">" + string(info.Measure)}}
 	return labelPrinter{func(r labelled) error {
-		for i, g := range r.guesses {
+		if r.Unknown && f.unknown > 0 {
+			t.rows = append(t.rows, []string{r.file, "1", "unknown", ""})
+			return nil
+		}
+		for i, g := range r.Guesses {
 			value := percent(g.Value)
 			if info.Measure == predict.Distance {
 				value = fmt.Sprintf("%.3f", g.Value)
 			}
-			t.rows = append(t.rows, []string{r.file, strconv.Itoa(i + 1), cmp.Or(g.Name, "class "+strconv.Itoa(g.Class)), value})
+			class := cmp.Or(g.Name, "class "+strconv.Itoa(g.Class))
+			if r.Unknown && i == 0 {
+				class += " (unknown?)"
+			}
+			t.rows = append(t.rows, []string{r.file, strconv.Itoa(i + 1), class, value})
 		}
 		return nil
 	}, func() error { // columns depend on all guesses
@@ -385,11 +430,15 @@ type labelledJSON struct {
 	// Bytes is the name where it is not UTF-8. JSON has no other texts, so Image has U+FFFD for what is none.
 	Bytes   []byte      `json:"image_base64,omitempty"`
 	Guesses []guessJSON `json:"guesses,omitempty"`
-	Error   string      `json:"error,omitempty"`
-	Run     string      `json:"run"`
-	Digest  string      `json:"checkpoint_digest"`
-	Step    int         `json:"step"`                       // of the learner
-	Older   bool        `json:"older_checkpoint,omitempty"` // newer checkpoints could not be read
+	// Familiarity is the share of images of known classes that look as strange, in (0,1], where the learner is calibrated. If
+	// it is small, the image is unknown: it looks like none of the classes.
+	Familiarity *float64 `json:"familiarity,omitempty"`
+	Unknown     *bool    `json:"unknown,omitempty"`
+	Error       string   `json:"error,omitempty"`
+	Run         string   `json:"run"`
+	Digest      string   `json:"checkpoint_digest"`
+	Step        int      `json:"step"`                       // of the learner
+	Older       bool     `json:"older_checkpoint,omitempty"` // newer checkpoints could not be read
 }
 
 // guessJSON is a guess. Either probability or distance is there.
@@ -408,7 +457,10 @@ func newLabelledJSON(r labelled, info predict.Info) labelledJSON {
 	if r.err != nil {
 		line.Error = r.err.Error()
 	}
-	for _, g := range r.guesses {
+	if info.Sureness != nil {
+		line.Familiarity, line.Unknown = &r.Familiarity, &r.Unknown
+	}
+	for _, g := range r.Guesses {
 		out := guessJSON{Class: g.Class, Name: g.Name, Probability: &g.Value}
 		if info.Measure == predict.Distance {
 			out.Probability, out.Distance = nil, &g.Value

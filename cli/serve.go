@@ -127,6 +127,8 @@ func (f *serveFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.newClasses, "new-classes", "refuse", "HOW\twhat an unknown label is: refuse, or allow for a new class")
 	flags.Float64Var(&d.HeldOut, "held-out", 0.02,
 		"SHARE\tshare of the samples that are not learned, and measure accuracy and forgetting")
+	addUnknown(flags, &d.Live.Unknown)
+	addCoverage(flags, &d.Live.Coverage)
 	flags.IntVar(&d.Remember.Count, "remember", 10000,
 		"N\tpictures that are remembered for their labels; beyond it the oldest go of the token that has most")
 	flags.Int64Var(&f.rememberMB, "remember-mb", 256, "N\tsize of what is remembered, in megabytes")

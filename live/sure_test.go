@@ -116,7 +116,7 @@ func TestShares(t *testing.T) {
 	observed(t, x, 0, 60, 4)
 	published(t, x, 1)
 	for _, v := range answers(t, x, 4).Verdicts {
-		if v.Set < 1 || v.Unknown != (v.Rank <= 0.3) {
+		if v.Set < 1 || v.Unknown != (v.Familiarity <= 0.3) {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -124,7 +124,7 @@ func TestShares(t *testing.T) {
 	learn(t, l, 0, 60, 4)
 	flush(t, l)
 	a, err := l.Answer(picture(1000, shapeName(1000, 4), 12), 2)
-	if err != nil || a.Rank == 0 || len(a.Guesses) != 2 {
+	if err != nil || a.Familiarity == 0 || len(a.Guesses) != 2 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	var same []predict.Guess

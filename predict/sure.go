@@ -63,25 +63,25 @@ type Answer struct {
 
 // Verdict says how sure the guesses for an image are.
 type Verdict struct {
-	// Rank is the share of images of known classes that look as strange as this one, in (0,1]; 0 where the learner is not
-	// calibrated. It is at most Unknown of [Sureness] where the image is Unknown: it looks like none of the classes.
-	Rank    float64
-	Unknown bool
-	// Familiarity is larger the more the image looks like the classes. It can be compared for images of one learner alone.
+	// Familiarity is the share of images of known classes that look as strange as this one, in (0,1]; 0 where the learner
+	// is not calibrated. It is at most Unknown of [Sureness] where the image is Unknown: it looks like none of the classes.
 	Familiarity float64
+	Unknown     bool
+	// Score is larger the more the image looks like the classes. It can be compared for images of one learner alone.
+	Score float64
 	// Set is how many of the first guesses must be named so that the right class is among them, with the Coverage that was
 	// asked for; 0 where none was. It may be more than there are guesses.
 	Set int
 }
 
-// Verdict is that of an image with these guesses and this familiarity. It is zero where c and s are nil: of a learner
+// Verdict is that of an image with these guesses and this score of familiarity. It is zero where c and s are nil: of a learner
 // that is not calibrated.
-func (s *Sureness) Verdict(c *learner.Calibration, guesses []Guess, familiarity float64) (v Verdict) {
+func (s *Sureness) Verdict(c *learner.Calibration, guesses []Guess, score float64) (v Verdict) {
 	if s == nil {
 		return v
 	}
-	v.Familiarity, v.Rank = familiarity, c.Rank(familiarity)
-	v.Unknown = v.Rank <= s.Unknown
+	v.Score, v.Familiarity = score, c.Rank(score)
+	v.Unknown = v.Familiarity <= s.Unknown
 	if s.Coverage > 0 {
 		floor := c.Floor(s.Coverage)
 		for v.Set = 1; v.Set < len(guesses) && guesses[v.Set].Value >= floor; v.Set++ {

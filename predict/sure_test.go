@@ -53,7 +53,7 @@ func TestSureness(t *testing.T) {
 		}
 		unknown, of := 0, [2][]float64{}
 		for i, a := range known {
-			if a.Unknown != (a.Rank <= 0.05) || !(a.Rank > 0 && a.Rank <= 1) || a.Set != 0 {
+			if a.Unknown != (a.Familiarity <= 0.05) || !(a.Familiarity > 0 && a.Familiarity <= 1) || a.Set != 0 {
 				t.Fatalf("%s: %+v", method, a)
 			}
 			if a.Unknown {
@@ -62,7 +62,7 @@ func TestSureness(t *testing.T) {
 			if a.Guesses[0].Value < a.Guesses[1].Value || a.Guesses[1].Value < a.Guesses[2].Value {
 				t.Errorf("%s: %+v", method, a)
 			}
-			of[0], of[1] = append(of[0], a.Familiarity), append(of[1], foreign[i].Familiarity)
+			of[0], of[1] = append(of[0], a.Score), append(of[1], foreign[i].Score)
 		}
 		sorted := slices.Sorted(slices.Values(of[0]))
 		if same := slices.Sorted(slices.Values(e.Familiar)); unknown != e.Unknown || !slices.Equal(sorted, same) {
@@ -136,7 +136,7 @@ func TestNotCalibrated(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	if a, err := p.AnswerBatch(pixels(t, dataOf(t, c))[:p.preparation.Len()], 1, 1); err != nil || a[0].Unknown ||
-		a[0].Rank != 0 {
+		a[0].Familiarity != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if _, err := Open(context.Background(), folder, Options{Classifier: "ncm", Unknown: 0.1}); err == nil ||

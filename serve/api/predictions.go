@@ -18,6 +18,13 @@ type prediction struct {
 	ID         string         `json:"id"`
 	Remembered bool           `json:"remembered"` // kept for its label
 	Guesses    []daemon.Guess `json:"guesses"`    // the best first
+	// Of a model that is calibrated: the share of pictures of known classes that look as strange, in (0,1]; and whether
+	// that is so small that the picture looks like none of the classes.
+	Familiarity *float64 `json:"familiarity,omitempty"`
+	Unknown     *bool    `json:"unknown,omitempty"`
+	// Set is how many of the first guesses must be named so that the right one is among them, where --coverage says how
+	// often.
+	Set int `json:"set,omitempty"`
 }
 
 // predictions is the answer to a request of them.
@@ -131,6 +138,10 @@ func (s *server) predict(to http.ResponseWriter, r *http.Request) (int, any, err
 		if p.id == "" {
 			out.Predictions[i].ID = newID()
 		}
+		if a.Verdicts != nil {
+			v, one := &a.Verdicts[i], &out.Predictions[i]
+			one.Familiarity, one.Unknown, one.Set = &v.Familiarity, &v.Unknown, v.Set
+		}
 	}
 	if !remember {
 		return http.StatusOK, out, nil
@@ -138,7 +149,7 @@ func (s *server) predict(to http.ResponseWriter, r *http.Request) (int, any, err
 	kept := make([]daemon.Remembered, len(list))
 	for i, p := range out.Predictions {
 		kept[i] = daemon.Remembered{ID: p.ID, Pixels: pixels[i], File: list[i].file, Guesses: a.Guesses[i],
-			Version: a.Version}
+			Unknown: a.Verdicts != nil && a.Verdicts[i].Unknown, Version: a.Version}
 	}
 	if _, err := s.daemon.Remember(r.Context(), kept, who(r)); err != nil {
 		return 0, nil, err
@@ -148,6 +159,7 @@ func (s *server) predict(to http.ResponseWriter, r *http.Request) (int, any, err
 
 // ask predicts pictures, part by part: a request of many does not keep another one waiting.
 func (s *server) ask(r *http.Request, pixels [][]byte, k int) (all live.Answer, err error) {
+	var verdicts []predict.Verdict
 	for part := range slices.Chunk(pixels, live.MaxPictures) {
 		if err := s.asking.take(r.Context(), who(r), len(part)); err != nil {
 			return all, err
@@ -161,6 +173,10 @@ func (s *server) ask(r *http.Request, pixels [][]byte, k int) (all live.Answer, 
 			all.Version = a.Version
 		}
 		all.Guesses = append(all.Guesses, a.Guesses...)
+		verdicts = append(verdicts, a.Verdicts...)
+	}
+	if len(verdicts) == len(all.Guesses) { // or the model was calibrated between two parts
+		all.Verdicts = verdicts
 	}
 	return all, nil
 }

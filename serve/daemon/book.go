@@ -27,6 +27,7 @@ type sample struct {
 	Out     bool      `json:"out,omitempty"`     // the sums of the learner do not have it under its label, or nobody knows
 	Left    bool      `json:"left,omitempty"`    // weights or sums carry something of it that cannot be undone
 	Guesses []Guess   `json:"guesses,omitempty"`
+	Unknown bool      `json:"unknown,omitempty"`
 	Version int64     `json:"version,omitempty"`
 	Size    int       `json:"size,omitempty"`   // of the picture, where it is kept
 	Places  []int64   `json:"places,omitempty"` // of tables of format 1
@@ -262,7 +263,7 @@ func (k *book) add(e journal.Event, b body) (*sample, error) {
 		digest = Digest(e.Pixels)
 	}
 	m := &sample{ID: e.ID, Label: b.Label, Digest: digest, Who: e.Who, Time: e.Time, First: e.Number, Event: e.Number,
-		Guesses: b.Guesses, Version: b.Version, picture: e.Pixels}
+		Guesses: b.Guesses, Unknown: b.Unknown, Version: b.Version, picture: e.Pixels}
 	k.samples[m.ID] = m
 	return m, nil
 }

@@ -34,6 +34,7 @@ type body struct {
 	IDs     []string `json:"ids,omitempty"`
 	Bounds  *bounds  `json:"bounds,omitempty"`
 	Guesses []Guess  `json:"guesses,omitempty"`
+	Unknown bool     `json:"unknown,omitempty"` // as the daemon said with them
 	Version int64    `json:"version,omitempty"` // that made the guesses
 	// of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
 	Undoes string `json:"undoes,omitempty"`

@@ -118,6 +118,9 @@ func (group asks) reply(predict func(k int, pixels [][]byte) (live.Answer, error
 		if err == nil {
 			r.Version, r.Guesses = all.Version, all.Guesses[:len(a.pixels):len(a.pixels)]
 			all.Guesses = all.Guesses[len(a.pixels):]
+			if all.Verdicts != nil {
+				r.Verdicts, all.Verdicts = all.Verdicts[:len(a.pixels):len(a.pixels)], all.Verdicts[len(a.pixels):]
+			}
 			for i, g := range r.Guesses {
 				r.Guesses[i] = g[:min(len(g), a.k)]
 			}
@@ -151,7 +154,7 @@ func (d *Daemon) Sample(id string) (i Info, there bool) {
 
 // info returns the facts about a sample for people. The caller holds mu.
 func (d *Daemon) info(m *sample) Info {
-	return Info{ID: m.ID, State: d.shown(m), Label: m.Label, Guesses: m.Guesses, Version: m.Version, Time: m.Time}
+	return Info{ID: m.ID, State: d.shown(m), Label: m.Label, Guesses: m.Guesses, Unknown: m.Unknown, Version: m.Version, Time: m.Time}
 }
 
 // doubt says how unsure the learner was of a picture, in [0,1]; less is more certain.

@@ -148,7 +148,7 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 			mine[r.ID] = came[i].digest
 			receipts = append(receipts, Receipt{ID: r.ID, State: StateRemembered})
 			p.ids = append(p.ids, r.ID)
-			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Version: r.Version,
+			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Unknown: r.Unknown, Version: r.Version,
 				Digest: came[i].digest}, came[i].kept), nil)
 		}
 		return d.ready()

@@ -120,6 +120,7 @@ type Remembered struct {
 	Pixels  []byte // as those of a Sample
 	File    []byte
 	Guesses []predict.Guess
+	Unknown bool // it looked like none of the classes
 	Version int64
 }
 
@@ -158,6 +159,7 @@ type Info struct {
 	State   string    `json:"state"`
 	Label   string    `json:"label,omitempty"`
 	Guesses []Guess   `json:"guesses,omitempty"`
+	Unknown bool      `json:"unknown,omitempty"` // it looked like none of the classes
 	Version int64     `json:"version,omitempty"` // that said so
 	Time    time.Time `json:"time"`
 }

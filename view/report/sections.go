@@ -63,6 +63,7 @@ var sections = []section{
 		}, nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"confused", "Confused", "Classes confused most", (*setting).confusedBlock, nil},
+	{"reliability", "Reliability", "Probabilities, and what is unknown", (*setting).reliability, nil},
 	{"memory", "Memory", "What the memory holds",
 		galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
