@@ -133,23 +133,76 @@ func (l *Likeness) Of(dst []float64, features *tensor.Tensor) {
 // takes as many products. With more features the cosine is that of the features as they are.
 const whitest = 2048
 
+func (l *ClassMeans) rule() rule { return rule{normalise: l.Normalise, scores: l.leaveOut} }
+
+func (l *SLDA) rule() rule {
+	return rule{running: l.Running, factor: l.factorise, means: l.means, scores: l.leaveOut}
+}
+
+func (l *RanPAC) rule() rule {
+	if l.Recursive {
+		return rule{scores: l.leaveOutRecursive}
+	}
+	return rule{factor: l.factorise, scores: l.leaveOut}
+}
+
 // Calibrate implements [Calibrated].
 func (l *ClassMeans) Calibrate(ctx context.Context) (*Calibration, error) {
-	return l.calibrate(ctx, rule{normalise: l.Normalise, scores: l.leaveOut})
+	return l.calibrate(ctx, l.rule())
 }
 
 // Calibrate implements [Calibrated].
 func (l *SLDA) Calibrate(ctx context.Context) (*Calibration, error) {
-	return l.calibrate(ctx, rule{running: l.Running, factor: l.factorise, means: l.means, scores: l.leaveOut})
+	return l.calibrate(ctx, l.rule())
 }
 
 // Calibrate implements [Calibrated].
 func (l *RanPAC) Calibrate(ctx context.Context) (*Calibration, error) {
-	r := rule{factor: l.factorise, scores: l.leaveOut}
-	if l.Recursive {
-		r.factor, r.scores = nil, l.leaveOutRecursive
+	return l.calibrate(ctx, l.rule())
+}
+
+// LeaveOut returns the scores [n,K] of samples that were observed with the labels of b, each as the learner without that
+// sample gives them, with the ridge as it is. Column k is that of the k-th class that was observed, in rising order. A
+// sample that cannot be left out, such as the only one of its class, has NaN. Prepare comes before it. It changes
+// nothing.
+func (l *SLDA) LeaveOut(ctx context.Context, b ocl.Batch) ([]float64, error) {
+	if !l.ready {
+		return nil, fmt.Errorf("learner: slda: no classifier is computed of the present sums. Call Prepare first")
 	}
-	return l.calibrate(ctx, r)
+	x, err := l.features(b)
+	if err != nil {
+		return nil, fmt.Errorf("learner: slda: %w", err)
+	}
+	r := l.rule()
+	u, means, err := l.whitened(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	k := len(l.labels)
+	all := make([]float64, b.Len()*k)
+	for i := range all {
+		all[i] = math.NaN()
+	}
+	var rows, labels []int
+	for i, y := range b.Y {
+		if at, known := slices.BinarySearch(l.labels, y); known && l.counts[at] > 1 {
+			rows, labels = append(rows, i), append(labels, at)
+		}
+	}
+	if len(rows) == 0 {
+		return all, nil
+	}
+	var some []float32
+	for _, row := range rows {
+		some = append(some, x.Row(row)...)
+	}
+	v := l.leave(r, u, means, some, labels)
+	for i, row := range rows {
+		if !v.bad[i] {
+			copy(all[row*k:], v.scores[i*k:][:k])
+		}
+	}
+	return all, nil
 }
 
 // rule is how a learner of sums computes scores, and leaves samples out of them.
@@ -180,19 +233,9 @@ func (s *solved) calibrate(ctx context.Context, r rule) (*Calibration, error) {
 	if s.sure != nil {
 		return s.sure, nil
 	}
-	var u *dense.Sym
-	var err error
-	if r.factor != nil {
-		if u, err = r.factor(ctx); err != nil {
-			return nil, err
-		}
-	}
-	means := slices.Clone(s.rows)
-	if r.means != nil {
-		means = r.means()
-	}
-	if u != nil {
-		u.Forward(means, s.ws.Workers())
+	u, means, err := s.whitened(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	if s.fitted == nil {
 		if s.fitted, err = s.fit(ctx, r, u, means); err != nil {
@@ -201,6 +244,38 @@ func (s *solved) calibrate(ctx context.Context, r rule) (*Calibration, error) {
 	}
 	s.sure = &Calibration{s.fitted, r.normalise, s.likeness(u, means)}
 	return s.sure, nil
+}
+
+// whitened is the factor U of a learner, nil where it has none, and U⁻ᵀ·μ_k of all classes [K,D].
+func (s *solved) whitened(ctx context.Context, r rule) (u *dense.Sym, means []float64, err error) {
+	if r.factor != nil {
+		if u, err = r.factor(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	means = slices.Clone(s.rows)
+	if r.means != nil {
+		means = r.means()
+	}
+	if u != nil {
+		u.Forward(means, s.ws.Workers())
+	}
+	return u, means, nil
+}
+
+// leave leaves samples with the features x [n,D] out, one by one. labels are places in solved.labels.
+func (s *solved) leave(r rule, u *dense.Sym, means []float64, x []float32, labels []int) *view {
+	n, k := len(labels), len(s.labels)
+	v := &view{labels: labels, means: means, z: make([]float64, len(x)), scores: make([]float64, n*k),
+		like: make([]float64, n*k), bad: make([]bool, n)}
+	for i, f := range x {
+		v.z[i] = float64(f)
+	}
+	if u != nil {
+		u.Forward(v.z, s.ws.Workers())
+	}
+	r.scores(v)
+	return v
 }
 
 // likeness is that of the present means, which are whitened where u is not nil.
@@ -223,12 +298,11 @@ func (s *solved) likeness(u *dense.Sym, means []float64) *Likeness {
 
 // fit leaves the kept samples out, one by one.
 func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64) (*calibrate.Calibration, error) {
-	v := &view{means: means}
-	d, k := s.net.Info().FeatureDim, len(s.labels)
-	var places []int
+	k := len(s.labels)
+	var places, labels []int
 	for i, y := range s.kept.labels {
 		if at, known := slices.BinarySearch(s.labels, y); known && s.counts[at] > 1 {
-			places, v.labels = append(places, i), append(v.labels, at)
+			places, labels = append(places, i), append(labels, at)
 		}
 	}
 	n := len(places)
@@ -240,18 +314,10 @@ func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64)
 	if err != nil {
 		return nil, err
 	}
-	v.z = make([]float64, n*d)
-	for i, f := range x {
-		v.z[i] = float64(f)
-	}
-	if u != nil {
-		u.Forward(v.z, s.ws.Workers())
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v.scores, v.like, v.bad = make([]float64, n*k), make([]float64, n*k), make([]bool, n)
-	r.scores(v)
+	v := s.leave(r, u, means, x, labels)
 	if u != nil && u.N > whitest {
 		v.z = v.z[:0]
 		for _, f := range x {
