@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"ocl/internal/lifecycle/lifecycletest"
 	"ocl/internal/limit"
 	"ocl/serve"
 	"ocl/serve/api"
@@ -42,6 +44,7 @@ type studio struct {
 	made   int64  // annotations
 	access string // that is taken beside the token; "" is none
 	down   bool
+	more   int // tasks that the list counts and does not have
 	asked  []string
 }
 
@@ -130,7 +133,7 @@ func (s *studio) list(to http.ResponseWriter, r *http.Request) {
 		tasks = append(tasks, map[string]any{"id": id, "data": map[string]any{"image": s.tasks[id].image, "other": 1},
 			"annotations": s.tasks[id].annotations})
 	}
-	_ = json.NewEncoder(to).Encode(map[string]any{"total": len(ids), "tasks": tasks})
+	_ = json.NewEncoder(to).Encode(map[string]any{"total": len(ids) + s.more, "tasks": tasks})
 }
 
 // shade is a picture, dark where id is odd.
@@ -285,6 +288,10 @@ func TestAnnotationsAreLearned(t *testing.T) {
 	l.until("label-studio-3-1", "bright")
 	second := s.annotate(1, "dark") // of another person: the last one holds
 	l.until("label-studio-3-1", "dark")
+	s.change(first, says("bright"))
+	l.until("label-studio-3-1", "bright")
+	s.change(second, says("dark"))
+	l.until("label-studio-3-1", "dark")
 	s.change(second, nil)
 	l.until("label-studio-3-1", "bright")
 	s.change(first, map[string]any{"was_cancelled": true})
@@ -352,12 +359,17 @@ func TestAnnotatedMeanwhile(t *testing.T) {
 	if !slices.Equal(pictures, []string{"GET /data/upload/3/101.png"}) {
 		t.Errorf("the second start fetches %q, want what is new alone", pictures)
 	}
+	if _, text := fetch(t, l.at+"/metrics"); !strings.Contains(text,
+		`ocl_request_seconds_count{code="202",path="/v1/samples/{id}/label"} 1`) {
+		t.Errorf("the second start corrects not just one label:\n%s", text)
+	}
 }
 
 // TestLabelStudioIsAway: the daemon serves, says what is wrong, and learns when Label Studio is back. What is heard
 // meanwhile is not lost.
 func TestLabelStudioIsAway(t *testing.T) {
 	s := newStudio(t, 3)
+	s.annotate(3, "bright")
 	s.down = true
 	l := s.learn(options(t))
 	l.log.wait(t, "is not learned from: Label Studio answers 503", 1)
@@ -372,6 +384,7 @@ func TestLabelStudioIsAway(t *testing.T) {
 	s.down = false
 	s.mu.Unlock()
 	l.until("label-studio-3-1", "dark")
+	l.until("label-studio-3-3", "bright")
 	s.mu.Lock()
 	s.down = true
 	s.mu.Unlock()
@@ -481,6 +494,28 @@ func TestWrongTokens(t *testing.T) {
 		l.log.wait(t, "Label Studio answers 401 Unauthorized to", 1)
 		l.log.wait(t, "Give another access token", 1)
 	}
+}
+
+// TestALargeWebhook: it is refused, and may be about any task. So all are looked at.
+func TestALargeWebhook(t *testing.T) {
+	s := newStudio(t, 1)
+	l := s.learn(options(t))
+	l.log.wait(t, "was looked at", 1)
+	s.at = ""
+	s.annotate(1, "dark")
+	status, _ := post(t, l.at+"/webhook", strings.Repeat(" ", limit.ServeBody+1))
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large webhook: %d", status)
+	}
+	l.until("label-studio-3-1", "dark")
+}
+
+// TestALargeProject: more tasks than the daemon knows samples would be learned twice.
+func TestALargeProject(t *testing.T) {
+	s := newStudio(t, 1)
+	s.more = limit.LabelStudioTasks
+	l := s.learn(options(t))
+	l.log.wait(t, "is not learned from: the project has 50,001 tasks, and the daemon knows the last 50,000 samples", 1)
 }
 
 // predicted is the answer to /predict.
@@ -671,4 +706,14 @@ func TestAddressesOfProjects(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+}
+
+// TestLifecycleWithLabelStudio: a process that learns from it ends as others do.
+func TestLifecycleWithLabelStudio(t *testing.T) {
+	s, o := newStudio(t, 1), options(t)
+	o.Studio = serve.Studio{URL: s.server.URL + "/projects/3", Token: studioToken}
+	lifecycletest.Serve(t, func(ctx context.Context, ready func()) error {
+		o.Ready = func(string) { ready() }
+		return serve.Run(ctx, o)
+	})
 }

@@ -1,14 +1,19 @@
 package labelstudio
 
 import (
+	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ocl/internal/escape"
 	"ocl/internal/limit"
+	"ocl/serve/client"
 )
 
 // TestConfigsOfOneChoice: which labelling configs have one choice of one class for a picture.
@@ -88,6 +93,59 @@ func TestAPrefixOfAnAddress(t *testing.T) {
 		p.base.JoinPath("api/tasks/").String() != "https://studio.example/labels/api/tasks/" {
 		t.Errorf("project %d at %s", p.id, p.base)
 	}
+}
+
+// answers is a transport that answers each path with a status and a text.
+type answers func(path string) (status int, text string)
+
+// RoundTrip implements [http.RoundTripper].
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	status, text := a(r.URL.Path)
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(text)), Header: http.Header{},
+		Request: r}, nil
+}
+
+// TestFailuresAreTriedAgain: after a second, and later ever more rarely, whatever is heard meanwhile.
+func TestFailuresAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, asked := time.Now(), []time.Duration{}
+		p, err := New(Options{URL: "http://localhost/projects/1", Token: "t", Transport: answers(func(path string) (int,
+			string) {
+			switch path {
+			case "/api/projects/1/":
+				return http.StatusOK, `{"label_config":"<View><Image name='i' value='$image'/><Choices name='c' toName='i'/></View>"}`
+			case "/picture":
+				asked = append(asked, time.Since(began))
+				return http.StatusInternalServerError, ""
+			}
+			return http.StatusOK, `{"total":1,"tasks":[{"id":1,"data":{"image":"/picture"},"annotations":[{"result":[{"from_name":"c","type":"choices","value":{"choices":["a"]}}]}]}]}`
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.New("http://localhost", client.Options{HTTP: &http.Client{Transport: answers(func(string) (int,
+			string) {
+			return http.StatusNotFound, "" // it knows no sample
+		})}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go p.Learn(ctx, c)
+		for range 200 {
+			time.Sleep(900 * time.Millisecond) // of the bubble
+			p.Heard([]int64{2})
+		}
+		cancel()
+		synctest.Wait()
+		var want []time.Duration
+		for at, wait := time.Duration(0), time.Second; at < 180*time.Second; at, wait = at+wait, min(2*wait, mostWait) {
+			want = append(want, at)
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("the picture is asked for after %v, want %v", asked, want)
+		}
+	})
 }
 
 func FuzzParseConfig(f *testing.F) {
