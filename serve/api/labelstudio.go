@@ -228,13 +228,13 @@ func (s *server) studioPart(r *http.Request, c labelstudio.Config, ids []int64, 
 
 // studioPixels fetches the picture of a task, and makes of it what the network sees.
 func (s *server) studioPixels(r *http.Request, c labelstudio.Config, t labelstudio.Task, memory *held) ([]byte, error) {
-	file, err := s.o.LabelStudio.Picture(r.Context(), c, t)
-	if err != nil {
-		return nil, err
-	}
 	whole := &held{s: s.memory, who: who(r)}
 	defer whole.back()
-	if err := whole.take(r.Context(), int64(len(file))); err != nil {
+	if err := whole.take(r.Context(), limit.ServeBody); err != nil { // the most that the picture may have
+		return nil, err
+	}
+	file, err := s.o.LabelStudio.Picture(r.Context(), c, t)
+	if err != nil {
 		return nil, err
 	}
 	pixels, err := s.pixels(r, []sent{{file: file}}, memory)

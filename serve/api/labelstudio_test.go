@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"ocl/internal/limit"
 	"ocl/live"
 	"ocl/serve/labelstudio"
 )
@@ -76,6 +78,27 @@ func TestLateTasksGetNoPrediction(t *testing.T) {
 		if want := i < live.MaxPictures; want != (len(list) == 1 && list[0].Version == "ocl-0" && *list[0].Score == 1) {
 			t.Errorf("task %d gets %+v", i+1, list)
 		}
+	}
+	if s.memory.free != newServer(still{}, nil, Options{}).memory.free {
+		t.Error("memory is held after the answer")
+	}
+}
+
+// TestPicturesOfLabelStudioAreHeld: memory for the largest picture is held before it is fetched.
+func TestPicturesOfLabelStudioAreHeld(t *testing.T) {
+	p := studioAt(t, func() {})
+	s := newServer(still{}, nil, Options{Decoder: still{}, LabelStudio: p})
+	s.memory.free = limit.ServeBody - 1
+	synctest.Test(t, func(t *testing.T) {
+		s.memory.moved = make(chan struct{})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/predict", nil)
+		_, err := s.studioPixels(r, labelstudio.Config{Field: "image"}, labelstudio.Task{ID: 1}, &held{s: s.memory})
+		if err == nil || !strings.Contains(err.Error(), "have all the memory") {
+			t.Errorf("%v, want that there is no memory", err)
+		}
+	})
+	if s.memory.free != limit.ServeBody-1 {
+		t.Errorf("%d bytes are free, want %d", s.memory.free, limit.ServeBody-1)
 	}
 }
 
