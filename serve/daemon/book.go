@@ -74,7 +74,7 @@ type book struct {
 	own      map[string]holding // of those, by author
 	held     map[string]int
 	classes  map[string]bool
-	spelled  map[string]string // a class by the spelling in which names are compared
+	spelled  map[string]string // a class by the key by which names are compared
 	versions []VersionInfo
 	fresh    int            // pictures that were cut since the last of these
 	unerased []string       // forgotten, and perhaps still in a file
@@ -227,14 +227,14 @@ func without(ids, some []string) []string {
 func (k *book) addClass(name string) {
 	if !k.classes[name] {
 		k.classes[name] = true
-		if of := spelling.Of(name); k.spelled[of] == "" {
-			k.spelled[of] = name
+		if key := spelling.Key(name); k.spelled[key] == "" {
+			k.spelled[key] = name
 		}
 	}
 }
 
-// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names
-// are kept in.
+// called is the class that a label means: one that is there and has its name, in any case and spelling of Unicode, or
+// the label in the spelling that names are kept in.
 func (k *book) called(label string) string {
 	of := spelling.Of(label)
 	switch {
@@ -243,7 +243,7 @@ func (k *book) called(label string) string {
 	case k.classes[of]:
 		return of
 	}
-	return cmp.Or(k.spelled[of], of)
+	return cmp.Or(k.spelled[spelling.Key(of)], of)
 }
 
 // add adds the sample of an event.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ocl/internal/nearest"
+	"ocl/internal/spelling"
 	"ocl/live"
 	"ocl/serve/journal"
 )
@@ -84,7 +85,14 @@ func (p *part) add(e journal.Event, pixels []byte) {
 // whatever the options say.
 func (p *part) class(label, who string, open bool) (string, error) {
 	d, name := p.d, p.d.state.called(label)
-	if d.state.classes[name] || p.row.classes[name] || slices.Contains(p.classes, name) {
+	if d.state.classes[name] {
+		return name, nil
+	}
+	// those of samples that come with this one
+	comes := append(slices.Collect(maps.Keys(p.row.classes)), p.classes...)
+	name = spelling.Find(name, func(name string) bool { return slices.Contains(comes, name) },
+		func() []string { return comes })
+	if slices.Contains(comes, name) {
 		return name, nil
 	}
 	if err := live.CheckLabel(name); err != nil {
