@@ -191,7 +191,9 @@ func writeContents(w io.Writer, info data.Info, set *data.Set) error {
 	}
 	field("digest", set.Digest)
 	for _, note := range set.Notes {
-		field("note", ended(note))
+		if note != set.Reading { // which stands above
+			field("note", ended(note))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

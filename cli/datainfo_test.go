@@ -26,7 +26,7 @@ func TestStatsOfAConstantChannel(t *testing.T) {
 func TestContentsNameTheTasks(t *testing.T) {
 	set := &data.Set{Name: "csv", C: 3, H: 8, W: 9, Classes: 2, ClassNames: []string{"wren", "a\x1bb"}, Tasks: 2,
 		TaskNames: []string{"spring", "autumn"},
-		Digest:    "sha256:5", Notes: []string{"a part"}, Train: data.Split{Y: make([]int32, 1200)},
+		Digest:    "sha256:5", Notes: []string{"l.csv lists the images", "a part"}, Train: data.Split{Y: make([]int32, 1200)},
 		Test: data.Split{Y: []int32{0}}}
 	for k := range 42 {
 		set.Domains = append(set.Domains, strings.Repeat("d", k%2+1))

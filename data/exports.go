@@ -16,11 +16,17 @@ import (
 // places are the folders of the root in which an export may have its files: the root itself, and those that are named
 // as halves, by their names, "" for the root.
 func (t *tree) places() ([]string, error) {
-	folders, _, err := t.aside().read("")
+	folders, _, err := t.peek("")
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{""}, slices.DeleteFunc(folders, func(name string) bool { return halfOf(name) == "" })...), nil
+	places := []string{""}
+	for _, name := range folders {
+		if halfOf(name) != "" {
+			places = append(places, name)
+		}
+	}
+	return places, nil
 }
 
 // with are the places that have a file of that name.
@@ -30,8 +36,9 @@ func (t *tree) with(name string) (places []string, err error) {
 }
 
 // metadata reads the lists of Hugging Face: metadata.csv or metadata.jsonl beside the images, in the root or in each
-// half. Without one it returns nil.
-func (t *tree) metadata(column string) (*reading, error) {
+// half. Without one it returns nil. Unless a person asks for lists, a file without a column of that name is about
+// something else.
+func (t *tree) metadata(asked bool, column string) (*reading, error) {
 	var lists []string
 	for _, name := range []string{"metadata.csv", "metadata.jsonl", "metadata.parquet"} {
 		places, err := t.with(name)
@@ -39,7 +46,9 @@ func (t *tree) metadata(column string) (*reading, error) {
 			return nil, err
 		}
 		for _, place := range places {
-			lists = append(lists, path.Join(place, name))
+			if list := path.Join(place, name); asked || t.ofHuggingFace(list) {
+				lists = append(lists, list)
+			}
 		}
 	}
 	if len(lists) == 0 {
@@ -80,6 +89,20 @@ func (t *tree) metadata(column string) (*reading, error) {
 		}
 	}
 	return r, nil
+}
+
+// ofHuggingFace says whether a list may be of Hugging Face: it has a column of files that is called as there, or cannot
+// be read, which is said later.
+func (t *tree) ofHuggingFace(list string) bool {
+	from, file, err := t.table(list)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	return slices.ContainsFunc(from.columns, func(name string) bool {
+		name = strings.ToLower(strings.TrimSpace(name))
+		return name == "file_name" || strings.HasSuffix(name, "_file_name")
+	})
 }
 
 // Files of exports of Roboflow, in each half.

@@ -76,6 +76,7 @@ type tree struct {
 
 	found, folders, entries int // so far: images in class folders, folders, and all entries
 
+	peeked  map[string]peeked
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	remarks []string
 	nowhere []string // links that lead nowhere
@@ -97,7 +98,7 @@ var errNoClasses = errors.New("no class folders")
 // byFolders reads class folders. A person who asks for them says that their names are those of classes, whatever they
 // look like.
 func (t *tree) byFolders(asked bool) (*reading, error) {
-	r := &reading{}
+	r := &reading{plain: true}
 	train, test, err := t.halves(asked, r)
 	if err != nil {
 		if byName, otherwise := t.namedInstead(asked, err); byName != nil || otherwise != nil {
@@ -146,7 +147,7 @@ func (t *tree) halves(asked bool, r *reading) (train, test []classFolder, err er
 	for _, name := range folders {
 		is, inside := halfOf(name), []string(nil)
 		if is != "" {
-			if inside, _, err = t.aside().read(name); err != nil {
+			if inside, _, err = t.peek(name); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -213,6 +214,26 @@ func (t *tree) aside() *tree {
 	return &tree{ctx: t.ctx, root: t.root, skip: t.skip, most: t.most, one: t.one}
 }
 
+// peeked is what a folder has.
+type peeked struct {
+	folders, images []string
+	err             error
+}
+
+// peek is [tree.read] of something that is looked at without counting it, and maybe again. Nobody changes what it
+// returns.
+func (t *tree) peek(name string) (folders, images []string, err error) {
+	p, there := t.peeked[name]
+	if !there {
+		p.folders, p.images, p.err = t.aside().read(name)
+		if t.peeked == nil {
+			t.peeked = map[string]peeked{}
+		}
+		t.peeked[name] = p
+	}
+	return p.folders, p.images, p.err
+}
+
 // testing chooses the folder for testing among those of the halves: the first in the order of testHalves that says
 // which class its images are of, else one that does not; "" is none. empty are halves for testing without folders.
 func (t *tree) testing(half map[string]string, empty []string) (chosen string) {
@@ -242,7 +263,7 @@ func (t *tree) testing(half map[string]string, empty []string) (chosen string) {
 // unlabelled says whether a half has nothing but one folder called images, as Tiny-ImageNet's test half has, whose
 // labels were never published.
 func (t *tree) unlabelled(name string) bool {
-	inside, _, err := t.aside().read(name)
+	inside, _, err := t.peek(name)
 	return err == nil && slices.Equal(inside, []string{"images"}) && !exists(t.path(path.Join(name, valAnnotations)))
 }
 

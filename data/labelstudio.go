@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/input"
 	"ocl/internal/limit"
 )
 
@@ -27,9 +27,14 @@ func (t *table) ofLabelStudio() bool {
 	return slices.Contains(t.columns, "annotation_id") && slices.Contains(t.columns, "lead_time")
 }
 
-// isLabelStudioJSON says whether a file begins as an export of Label Studio does.
-func isLabelStudioJSON(r io.Reader) bool {
-	begin, _ := bufio.NewReaderSize(r, 1<<16).Peek(1 << 16)
+// isLabelStudioJSON says whether a file in the root begins as an export of Label Studio does.
+func (t *tree) isLabelStudioJSON(name string) bool {
+	file, _, err := input.Open(t.path(name), input.Want{Most: limit.ImageListWhole})
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	begin, _ := bufio.NewReaderSize(file, 1<<16).Peek(1 << 16)
 	text := strings.TrimSpace(string(begin))
 	return strings.HasPrefix(text, "[") && (strings.Contains(text, `"annotations"`) || strings.Contains(text, `"annotation_id"`))
 }
@@ -126,11 +131,11 @@ func classesOfChoice(field string) []string {
 }
 
 // labelStudioJSON reads an export as JSON, or as JSON_MIN, which has the columns of the CSV file.
-func (t *tree) labelStudioJSON(r io.Reader, column string) (*reading, error) {
+func (t *tree) labelStudioJSON(name, column string) (*reading, error) {
 	const want = "this is no export of Label Studio (JSON or JSON_MIN). Export it again, or write the list as CSV with the columns path and label"
-	text, err := io.ReadAll(r) // the file has a limit
+	text, err := readSmall(t.path(name), limit.ImageListWhole)
 	if err != nil {
-		return nil, fmt.Errorf("%w. Check the file", cause.Of(err))
+		return nil, fmt.Errorf("%w. Check the file", err)
 	}
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil || len(list) == 0 {

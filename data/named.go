@@ -42,7 +42,7 @@ func (t *tree) namedInstead(asked bool, err error) (*reading, error) {
 // named reads images whose names begin with the class. Unless a person asked for it, all images must be named as
 // Kaggle's are, and where they are named in another way the choice is the person's; nil is neither.
 func (t *tree) named(asked bool) (*reading, error) {
-	folders, images, err := t.aside().read("")
+	folders, images, err := t.peek("")
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (t *tree) named(asked bool) (*reading, error) {
 		}
 	}
 	for range 2 { // train, and train/train
-		inner, files, err := t.aside().read(in)
+		inner, files, err := t.peek(in)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (t *tree) named(asked bool) (*reading, error) {
 			if in == "" || halfOf(name) != is || test != "" {
 				continue
 			}
-			_, files, err := t.aside().read(name)
+			_, files, err := t.peek(name)
 			if err != nil {
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,6 +34,7 @@ type reading struct {
 	rows    ownRows
 	list    string // the file that has the rows, below the root; "" is none or several
 	numbers bool   // labels that are all whole numbers are in their order
+	plain   bool   // class folders, of which nothing needs to be said
 }
 
 // checkReading refuses a value of Spec.Reading that the data set does not have.
@@ -78,7 +80,9 @@ func listOwn(ctx context.Context, spec Spec) (*listing, error) {
 	var l *listing
 	if err == nil {
 		l = newListing(spec.Name, spec)
-		l.pictures.root, l.set.Reading = t.root, r.says
+		if l.pictures.root, l.set.Reading = t.root, r.says; !r.plain && spec.Name != csvName {
+			l.set.Notes = append(l.set.Notes, r.says)
+		}
 		if r.list != "" {
 			l.pictures.list = t.path(r.list)
 		}
@@ -144,7 +148,7 @@ func (t *tree) see(kind, column string) (*reading, error) {
 	case ReadFolders:
 		return t.byFolders(true)
 	case ReadList:
-		r, err := t.metadata(column)
+		r, err := t.metadata(true, column)
 		if r == nil && err == nil {
 			r, err = t.listed(column)
 		}
@@ -154,7 +158,7 @@ func (t *tree) see(kind, column string) (*reading, error) {
 		return nil, err
 	}
 	for _, look := range []func() (*reading, error){t.birds, t.exported,
-		func() (*reading, error) { return t.metadata("") }, t.marked} {
+		func() (*reading, error) { return t.metadata(false, "") }, t.marked} {
 		if r, err := look(); r != nil || err != nil {
 			return r, err
 		}
@@ -182,7 +186,7 @@ func (t *tree) see(kind, column string) (*reading, error) {
 
 // arrays are up to ten files of arrays in the root, where it has no images.
 func (t *tree) arrays() (names []string) {
-	_, images, err := t.aside().read("")
+	_, images, err := t.peek("")
 	entries, failed := input.ReadDir(t.root)
 	if err != nil || failed != nil || len(images) > 0 {
 		return nil
@@ -208,14 +212,14 @@ func (t *tree) descend() error {
 			return t.fault(inner, err)
 		}
 		t.remarks = append(t.remarks, fmt.Sprintf("all lies in the folder %s, which is read", shown(inner)))
-		t.root, t.above = t.path(inner), append(t.above, info)
+		t.root, t.above, t.peeked = t.path(inner), append(t.above, info), nil
 	}
 	return nil
 }
 
 // within is the only folder of the root, if it looks like a data set and not like a class; "" is none.
 func (t *tree) within() (string, error) {
-	folders, images, err := t.aside().read("")
+	folders, images, err := t.peek("")
 	if err != nil || len(folders) != 1 || len(images) > 0 || halfOf(folders[0]) != "" || t.hasMark() {
 		return "", err
 	}
@@ -224,7 +228,7 @@ func (t *tree) within() (string, error) {
 	if in.hasMark() {
 		return folders[0], nil
 	}
-	inner, images, err := in.read("")
+	inner, images, err := in.peek("")
 	if err != nil || len(images) > 0 {
 		return "", nil //nolint:nilerr // what cannot be read is said when it is read
 	}
@@ -279,36 +283,17 @@ func isListFile(name string) bool {
 // list reads a file that lists images, below the root. Its columns are those of Label Studio, or as [table.find] says.
 func (t *tree) list(name, column string) (*reading, error) {
 	fault := func(err error) error { return fmt.Errorf("%s: %w", shown(t.path(name)), err) }
-	if strings.EqualFold(path.Ext(name), ".parquet") {
-		return nil, fault(errors.New("this is Parquet, which is not read. Write the list as CSV, such as `pandas.read_parquet(FILE).to_csv(NEW)`"))
-	}
-	most := int64(limit.ImageList)
 	if strings.EqualFold(path.Ext(name), ".json") {
-		most = limit.ImageListWhole
-	}
-	file, _, err := input.Open(t.path(name), input.Want{Most: most})
-	if err != nil {
-		return nil, fault(fmt.Errorf("%w. Give a list of images that can be read", cause.Of(err)))
-	}
-	defer file.Close()
-	in := until{t.ctx, file}
-	var from *table
-	switch strings.ToLower(path.Ext(name)) {
-	case ".json":
-		r, err := t.labelStudioJSON(in, column)
+		r, err := t.labelStudioJSON(name, column)
 		if err != nil {
 			return nil, fault(err)
 		}
 		return r, nil
-	case ".jsonl", ".ndjson":
-		from, err = tableOfJSONLines(in)
-	default:
-		if err = fewRows(t.ctx, in, limit.SetImages); err == nil {
-			_, err = file.Seek(0, 0)
-		}
-		if err == nil {
-			from, err = tableOfCSV(in)
-		}
+	}
+	from, file, err := t.table(name)
+	if err == nil {
+		defer file.Close()
+		err = t.fewRows(name)
 	}
 	if err != nil {
 		return nil, fault(err)
@@ -328,6 +313,40 @@ func (t *tree) list(name, column string) (*reading, error) {
 	t.leftOut(left)
 	return &reading{says: fmt.Sprintf("%s lists the images, with the class of each%s", shown(name), inColumn(column)),
 		rows: rows, list: name, numbers: true}, nil
+}
+
+// table reads the names of the columns of a list, below the root. The caller closes the file.
+func (t *tree) table(name string) (from *table, file io.Closer, err error) {
+	ending := strings.ToLower(path.Ext(name))
+	if ending == ".parquet" {
+		return nil, nil, errors.New("this is Parquet, which is not read. Write the list as CSV, such as `pandas.read_parquet(FILE).to_csv(NEW)`")
+	}
+	f, _, err := input.Open(t.path(name), input.Want{Most: limit.ImageList})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w. Give a list of images that can be read", cause.Of(err))
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	in := until{t.ctx, f}
+	if ending == ".jsonl" || ending == ".ndjson" {
+		from, err = tableOfJSONLines(in)
+		return from, f, err
+	}
+	from, err = tableOfCSV(in)
+	return from, f, err
+}
+
+// fewRows refuses a list of too many rows before any of them is checked.
+func (t *tree) fewRows(name string) error {
+	file, _, err := input.Open(t.path(name), input.Want{Most: limit.ImageList})
+	if err != nil {
+		return cause.Of(err)
+	}
+	defer file.Close()
+	return fewRows(t.ctx, file, limit.SetImages)
 }
 
 // inColumn names the column of the classes, where a person has chosen it.
@@ -365,23 +384,15 @@ func (t *tree) lists() (names []string, err error) {
 
 // listsImages says whether a file in the root is a list of images.
 func (t *tree) listsImages(name string) bool {
-	file, _, err := input.Open(t.path(name), input.Want{Most: limit.ImageList})
+	if strings.EqualFold(path.Ext(name), ".json") {
+		return t.isLabelStudioJSON(name)
+	}
+	from, file, err := t.table(name)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	var from *table
-	switch strings.ToLower(path.Ext(name)) {
-	case ".json":
-		return isLabelStudioJSON(file)
-	case ".jsonl", ".ndjson":
-		from, err = tableOfJSONLines(file)
-	case ".parquet":
-		return false
-	default:
-		from, err = tableOfCSV(file)
-	}
-	return err == nil && (from.ofLabelStudio() || from.listsImages())
+	return from.ofLabelStudio() || from.listsImages()
 }
 
 // listed reads the list in the root. Where there are several, the choice is the person's.

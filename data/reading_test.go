@@ -75,6 +75,8 @@ var layouts = []layout{
 		says: "with the class of each in the column Breed"},
 	{name: "a column that is absent", reading: "list:breed", files: "1.png", texts: map[string]string{
 		"metadata.csv": "file_name,label\n1.png,x\n"}, fault: `there is no column "breed". The columns are file_name, label`},
+	{name: "metadata of something else", files: "cat/1.png cat/2.png cat/3.png dog/1.png", texts: map[string]string{
+		"metadata.csv": "class,colour\ncat,red\n"}, train: "cat cat cat dog", says: "each folder is a class"},
 	{name: "Parquet", files: "1.png", texts: map[string]string{"metadata.parquet": "PAR1"}, fault: "this is Parquet, which is not read. Write the list as CSV"},
 	{name: "a list in a folder", files: "i/1.png i/2.png i/3.png i/4.png", texts: map[string]string{
 		"labels.csv": "filepaths,class\ni/1.png,x\ni/2.png,x\ni/3.png,x\ni/4.png,y\n"}, train: "x x x y",
@@ -228,6 +230,10 @@ func TestLayouts(t *testing.T) {
 		}
 		if !strings.Contains(set.Reading, c.says) || set.Reading == "" || strings.HasSuffix(set.Reading, ".") {
 			t.Errorf("%s: the reading is %q, wanted %q", c.name, set.Reading, c.says)
+		}
+		plain := strings.HasPrefix(set.Reading, "each folder")
+		if plain == slices.Contains(set.Notes, set.Reading) {
+			t.Errorf("%s: of the reading %q the notes are %q", c.name, set.Reading, set.Notes)
 		}
 		if all := strings.Join(set.Notes, "\n"); !strings.Contains(all, c.note) {
 			t.Errorf("%s: notes\n%s\nwanted %s", c.name, all, c.note)
