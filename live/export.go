@@ -1,15 +1,18 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 
 	"ocl/internal/edition"
 	"ocl/internal/nearest"
+	"ocl/learn/learner"
 	"ocl/nn/onnx"
 	"ocl/nn/safetensors"
 	"ocl/run/build"
+	"ocl/run/result"
 	"ocl/run/trained"
 )
 
@@ -70,7 +73,12 @@ func (t *Trainer) classifier(m *model) (trained.Classifier, error) {
 	if m.Means != nil {
 		rule.Classes, rule.Means = m.Means.Means()
 	}
+	var sure *learner.Calibration
+	if s := m.sure.Load(); s != nil {
+		sure = s.Calibration
+	}
 	return trained.Classifier{
+		Sure: sure, Unknown: cmp.Or(t.process.Unknown, result.UnknownShare),
 		Net: net, Config: t.config, Info: info, ClassNames: m.Names, Order: m.order, Rules: []trained.Rule{rule},
 		Tasks: m.tasks, Steps: int(m.batches),
 	}, nil

@@ -82,9 +82,6 @@ type Likeness struct {
 	factor *dense.Sym // U; nil is the identity
 }
 
-// Dim is D.
-func (l *Likeness) Dim(classes int) int { return len(l.Means) / classes }
-
 // Whitening is the matrix U⁻ᵀ [D,D] with z = U⁻ᵀ·x, row by row; nil is the identity. It is made for the caller.
 func (l *Likeness) Whitening() []float32 {
 	if l.factor == nil {

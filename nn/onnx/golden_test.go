@@ -16,6 +16,8 @@ import (
 
 	"ocl/data"
 	"ocl/internal/goldentest"
+	"ocl/learn/calibrate"
+	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/nn/onnx"
@@ -70,7 +72,29 @@ func small(t *testing.T) map[string]onnx.Model {
 			mean[i] = float32(float64(mean[i]) / math.Sqrt(sum))
 		}
 	}
+	sure := &onnx.Calibration{Temperature: 0.7, Slope: 0.8, Normalise: true, Unknown: 0.15}
+	for i := range mlp.Info().FeatureDim * mlp.Info().FeatureDim {
+		sure.Whitening = append(sure.Whitening, between(-0.2, 0.2))
+		if i%(mlp.Info().FeatureDim+1) == 0 {
+			sure.Whitening[i] += 1
+		}
+	}
+	for range 30 {
+		sure.Known = append(sure.Known, between(0.7, 1))
+	}
+	sure.Means = means
+	known := make([]float32, 40)
+	for i := range known {
+		known[i] = 2 + float32(i)/20
+	}
 	return map[string]onnx.Model{
+		"sure": {
+			Net: mlp, Fit: onnx.Stretch, Inner: 8, Version: "0", Rules: []onnx.Rule{{Name: "head"}}, Sure: sure,
+		},
+		"energy": {
+			Net: mlp, Fit: onnx.Stretch, Inner: 8, Version: "0", Rules: []onnx.Rule{{Name: "head"}},
+			Sure: &onnx.Calibration{Temperature: 2, Slope: 1, Unknown: 0.5, Known: known},
+		},
 		"resnet18": {
 			Net: resnet, Mean: []float64{0.5, 0.4, 0.3}, Std: []float64{0.25, 0.2, 0.3},
 			ClassNames: []string{"ant", "bee", "cow", "doe"},
@@ -176,6 +200,9 @@ func sameAnswers(t *testing.T, m onnx.Model, r run) {
 			t.Errorf("%d %s and %d labels of %d images", len(r.Outputs[output]), output, len(r.Outputs[label]), n)
 		}
 	}
+	if m.Sure != nil {
+		surely(t, m, out, r)
+	}
 	for label, values := range best {
 		for img, got := range r.Outputs[label] {
 			row := values[img*k:][:k]
@@ -192,6 +219,49 @@ func sameAnswers(t *testing.T, m onnx.Model, r run) {
 			if !(math.Abs(sum-1) <= 1e-6) {
 				t.Errorf("the probabilities of image %d add up to %v", img, sum)
 			}
+		}
+	}
+}
+
+// surely compares the probabilities, the familiarity and what is unknown with what package calibrate makes.
+func surely(t *testing.T, m onnx.Model, out nn.Outputs, r run) {
+	k, d := m.Net.Info().Classes, m.Net.Info().FeatureDim
+	known := slices.Sorted(slices.Values(m.Sure.Known))
+	c := &learner.Calibration{Calibration: &calibrate.Calibration{Temperature: m.Sure.Temperature, Slope: m.Sure.Slope,
+		Known: known}, Normalise: m.Sure.Normalise}
+	for img := range out.Logits.Dim(0) {
+		features, s := out.Features.Row(img), make([]float64, k)
+		c.Scores(s, out.Logits.Row(img), features)
+		score := c.Energy(s)
+		if m.Sure.Means != nil {
+			z, length := make([]float64, d), 0.0
+			for i := range d {
+				for j, v := range features {
+					z[i] += float64(m.Sure.Whitening[i*d+j]) * float64(v)
+				}
+				length += z[i] * z[i]
+			}
+			score = math.Inf(-1)
+			for mean := range slices.Chunk(m.Sure.Means, d) {
+				sum := 0.0
+				for j, v := range z {
+					sum += v * float64(mean[j])
+				}
+				score = max(score, sum/math.Sqrt(length))
+			}
+		}
+		c.Probabilities(s, s)
+		for j, want := range s {
+			if got := r.Outputs["probabilities"][img*k+j]; math.Abs(got-want) > 1e-5 {
+				t.Errorf("probability %d of image %d: onnxruntime has %v, and ocl %v", j, img, got, want)
+			}
+		}
+		want := c.Rank(score)
+		if got := r.Outputs["familiarity"][img]; math.Abs(got-want) > 1e-6 {
+			t.Errorf("familiarity of image %d: onnxruntime has %v, and ocl %v", img, got, want)
+		}
+		if got := r.Outputs["unknown"][img] == 1; got != (want <= m.Sure.Unknown) {
+			t.Errorf("image %d: onnxruntime says unknown %v, and the familiarity is %v", img, got, want)
 		}
 	}
 }

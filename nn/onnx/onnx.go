@@ -44,9 +44,12 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // Embeddings without Frozen embeddings [batch,D] in float32, and these outputs:
 //
 //	label                  int64 [batch], the class by the first of Rules
-//	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits
+//	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits without Sure
 //	scores                 float32 [batch,K], for a rule with means: −‖φ/‖φ‖ − μ_k‖², or NoMean for a class without one
 //	NAME_label             int64 [batch], the class by each further rule of that name
+//	probabilities          float32 [batch,K], with Sure of the first rule
+//	familiarity            float32 [batch], with Sure: the share of images of known classes that look as strange
+//	unknown                bool [batch], with Sure: the image looks like none of the classes
 //
 // The resized image is rounded to uint8, as it was before training. Batch norm is part of the convolutions.
 type Model struct {
@@ -56,11 +59,12 @@ type Model struct {
 	Frozen     *Frozen
 	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
 	Fit        Fit
-	Inner      int      // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
-	Rules      []Rule   // at least one; at most one is without means, and those with means share them
-	ClassNames []string // [K], or nil
-	Version    string   // of ocl
-	Facts      []Fact   // further metadata, in this order
+	Inner      int          // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
+	Rules      []Rule       // at least one; at most one is without means, and those with means share them
+	Sure       *Calibration // of the first rule; nil is none
+	ClassNames []string     // [K], or nil
+	Version    string       // of ocl
+	Facts      []Fact       // further metadata, in this order
 }
 
 // Frozen is a pretrained network in front of a network that takes embeddings.
@@ -134,6 +138,9 @@ func (m Model) finite() error {
 		if r.Means != nil && bad(r.Means.Values) {
 			return fmt.Errorf("onnx: a class mean has a value that is not a finite number. %s", use)
 		}
+	}
+	if s := m.Sure; s != nil && (bad(s.Whitening) || bad(s.Means) || bad(s.Known)) {
+		return fmt.Errorf("onnx: the calibration has a value that is not a finite number. %s", use)
 	}
 	return nil
 }

@@ -30,6 +30,9 @@ func (m Model) classify(g *graph, features string) {
 			add(g, features)
 			added[values] = true
 		}
+		if i == 0 && m.Sure != nil {
+			m.sure(g, features, values)
+		}
 		g.node("ArgMax", label, []string{values}, attribute("axis", 1), attribute("keepdims", 0))
 	}
 }
@@ -53,10 +56,11 @@ func (m Model) byLogits(g *graph, features string) {
 		inputs = append(inputs, g.floats(name+".bias", bias, k))
 	}
 	g.node("Gemm", logitsName, inputs)
-	g.node("Softmax", probabilitiesName, []string{logitsName}, attribute("axis", 1))
-	g.outputs = append(g.outputs,
-		value(logitsName, typeFloat32, "one a class", "batch", k),
-		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", k))
+	g.outputs = append(g.outputs, value(logitsName, typeFloat32, "one a class", "batch", k))
+	if m.Sure == nil {
+		g.node("Softmax", probabilitiesName, []string{logitsName}, attribute("axis", 1))
+		g.outputs = append(g.outputs, value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", k))
+	}
 }
 
 // leastLength replaces the length of features that are all 0, to avoid a division by 0. They stay 0, as in learner.NCM.
@@ -67,11 +71,20 @@ func unit(g *graph, features string) string {
 	if g.unit != "" {
 		return g.unit
 	}
-	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)},
-		attribute("keepdims", 1))
-	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
-	g.unit = g.node("Div", "features.unit", []string{features, length})
+	g.unit = g.node("Div", "features.unit", []string{features, lengthOf(g, features, "length")})
 	return g.unit
+}
+
+// lengthOf is the length of rows, at least leastLength, once for each name.
+func lengthOf(g *graph, rows, name string) string {
+	if g.lengths[name] == "" {
+		length := g.node("ReduceL2", name, []string{rows, g.ints(name+".axes", []int64{1}, 1)}, attribute("keepdims", 1))
+		if g.lengths == nil {
+			g.lengths = map[string]string{}
+		}
+		g.lengths[name] = g.node("Max", name+".positive", []string{length, g.floats(name+".least", []float32{leastLength})})
+	}
+	return g.lengths[name]
 }
 
 // byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where

@@ -63,6 +63,7 @@ const (
 	typeFloat32 = 1
 	typeUint8   = 2
 	typeInt64   = 7
+	typeBool    = 9
 	typeFloat16 = 10
 )
 

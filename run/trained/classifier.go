@@ -10,6 +10,7 @@ import (
 	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/nn/onnx"
+	"ocl/run/result"
 )
 
 // Classifier is a trained network with the rules by which it predicts, as other programs get it. A run has one, and so
@@ -17,14 +18,16 @@ import (
 type Classifier struct {
 	Net        *nn.Network
 	Config     config.Config
-	Info       ocl.StreamInfo // of the images, with Classes as many as the network has
-	ClassNames []string       // nil where the data have none
-	Order      []ocl.Label    // of a learner that orders its outputs otherwise: the classes of the first ones
-	Rules      []Rule         // at least one
-	Digest     string         // of the checkpoint, "sha256:…"; "" is none
-	Older      bool           // see [Model]
-	Tasks      int            // that were learned to their end
-	Steps      int            // of the learner
+	Info       ocl.StreamInfo       // of the images, with Classes as many as the network has
+	ClassNames []string             // nil where the data have none
+	Order      []ocl.Label          // of a learner that orders its outputs otherwise: the classes of the first ones
+	Rules      []Rule               // at least one
+	Sure       *learner.Calibration // of the first rule; nil where nobody knows
+	Unknown    float64              // share of images of known classes that may be called unknown
+	Digest     string               // of the checkpoint, "sha256:…"; "" is none
+	Older      bool                 // see [Model]
+	Tasks      int                  // that were learned to their end
+	Steps      int                  // of the learner
 }
 
 // Exported is the classifier of the run. It ends with ctx, and has the errors of [Model.Rules].
@@ -34,7 +37,12 @@ func (t *Model) Exported(ctx context.Context) (Classifier, error) {
 		return Classifier{}, err
 	}
 	c := Classifier{Net: t.Net, Config: t.Config, Info: t.Info, ClassNames: t.ClassNames, Rules: rules, Digest: t.Digest,
-		Older: t.Older, Tasks: t.Tasks, Steps: t.Steps}
+		Older: t.Older, Tasks: t.Tasks, Steps: t.Steps, Unknown: result.UnknownShare}
+	if t.Classifier() == t.Config.Classifiers[0] {
+		if c.Sure, _, err = t.Calibration(ctx); err != nil {
+			return Classifier{}, err
+		}
+	}
 	if o, ok := t.Learner.(learner.Ordered); ok {
 		c.Order = o.Order()
 	}
@@ -77,6 +85,13 @@ func (c Classifier) ONNX(program string, frozen *onnx.Frozen) (onnx.Model, error
 			rule.Means = means
 		}
 		m.Rules = append(m.Rules, rule)
+	}
+	if s := c.Sure; s != nil {
+		m.Sure = &onnx.Calibration{Temperature: s.Temperature, Slope: s.Slope, Normalise: s.Normalise, Known: s.Known,
+			Unknown: c.Unknown}
+		if s.Likeness != nil {
+			m.Sure.Means, m.Sure.Whitening = s.Likeness.Means, s.Likeness.Whitening()
+		}
 	}
 	return m, nil
 }

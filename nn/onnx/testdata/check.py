@@ -62,7 +62,7 @@ def photograph(random, n, c, h, w):
 
 def golden():
     random = np.random.default_rng(20)
-    for name in ["resnet18", "mlp"]:
+    for name in ["resnet18", "mlp", "sure", "energy"]:
         s = session(f"{HERE}/{name}.onnx")
         c = s.get_inputs()[0].shape[1]
         h, w = [o.shape for o in s.get_outputs() if o.name == "pixels"][0][2:]
