@@ -29,10 +29,10 @@ func (m Model) sure(g *graph, features, values string) {
 	c, k := m.Sure, m.Net.Info().Classes
 	s := values
 	if c.Normalise {
-		s = g.node("Div", "scores.normalised", []string{s, lengthOf(g, features, "length")})
+		s = g.node("Div", "sure.normalised", []string{s, lengthOf(g, features, "length")})
 	}
 	t := g.floats("temperature", []float32{float32(c.Temperature)})
-	s = g.node("Div", "scores.tempered", []string{s, t})
+	s = g.node("Div", "sure.tempered", []string{s, t})
 	p := g.node("Softmax", "probabilities.even", []string{s}, attribute("axis", 1))
 	if c.Slope == 1 {
 		g.node("Identity", probabilitiesName, []string{p})
