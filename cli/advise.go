@@ -64,6 +64,7 @@ const advisedTime = 2 * time.Minute
 type adviseFlags struct {
 	time     time.Duration
 	backbone string
+	reading  string
 	workers  int
 	quiet    bool
 	json     jsonFlag
@@ -88,6 +89,8 @@ func newAdvise() *cobra.Command {
 	flags.StringVar(&f.backbone, "backbone", "",
 		"FILE\talso try settings that learn from the features of this pretrained network (docs/format/backbone.md)")
 	_ = cmd.MarkFlagFilename("backbone", "safetensors")
+	flags.StringVar(&f.reading, "reading", "",
+		"READING\tdata.reading of each setting (default: what the files call for)")
 	addWorkers(flags, &f.workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, triedJSON{})
@@ -162,7 +165,15 @@ func (f *adviseFlags) settings() (all []candidate) {
 			all = append(all, s)
 		}
 	}
-	return append(all, advised...)
+	all = append(all, advised...)
+	if f.reading == "" {
+		return all
+	}
+	for i, s := range all {
+		reading := "data.reading=" + f.reading
+		all[i].Keys, all[i].Words = append([]string{reading}, s.Keys...), s.Words+" "+escape.Word(reading)
+	}
+	return all
 }
 
 // try runs setting number i with images held out, at most for the time that is left. The images are decoded before,

@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,6 +27,19 @@ func (c *cancelAt) Write(b []byte) (int, error) {
 		c.cancel()
 	}
 	return c.Buffer.Write(b)
+}
+
+// TestAdviseReading: each setting, and the command to go on with, has the reading of the images that was asked for.
+func TestAdviseReading(t *testing.T) {
+	f := adviseFlags{backbone: "b", reading: "list:my breed"}
+	for _, s := range f.settings() {
+		if !slices.Contains(s.Keys, "data.reading=list:my breed") || !strings.HasSuffix(s.Words, " 'data.reading=list:my breed'") {
+			t.Errorf("%s: %q, %q", s.Name, s.Keys, s.Words)
+		}
+	}
+	if slices.Contains(advised[0].Keys, "data.reading=list:my breed") {
+		t.Error("the settings themselves have changed")
+	}
 }
 
 // TestAdviseInterrupted: at Ctrl-C the table has the settings that have ended, and the best of them is the command to

@@ -95,27 +95,19 @@ type classFolder struct {
 // errNoClasses is wrapped by errors about a folder in which no folders say the classes.
 var errNoClasses = errors.New("no class folders")
 
-// byFolders reads class folders. A person who asks for them says that their names are those of classes, whatever they
-// look like.
+// byFolders reads class folders, or names of files where there are none. A person who asks for folders says that their
+// names are those of classes, whatever they look like.
 func (t *tree) byFolders(asked bool) (*reading, error) {
 	r := &reading{plain: true}
 	train, test, err := t.halves(asked, r)
+	if err == nil {
+		err = t.enough(train)
+	}
 	if err != nil {
 		if byName, otherwise := t.namedInstead(asked, err); byName != nil || otherwise != nil {
 			return byName, otherwise
 		}
 		return nil, err
-	}
-	const use = "Use --data-dir with a folder that has a folder of images for each class"
-	if least, needed := leastClasses(t.one); len(train) < least {
-		remedy := use + "; for a list of images use --data csv"
-		if unread := t.unread.Notes(); unread != nil {
-			remedy = strings.Join(unread, ". ")
-		} else if t.ignored > 0 {
-			remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
-		}
-		return nil, cause.As(fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(t.root),
-			count.Of(len(train), "folder"), needed, remedy), errNoClasses)
 	}
 	for half, list := range [][]classFolder{train, test} {
 		split := ""
@@ -129,6 +121,23 @@ func (t *tree) byFolders(asked bool) (*reading, error) {
 		}
 	}
 	return r, nil
+}
+
+// enough refuses fewer class folders than there must be.
+func (t *tree) enough(list []classFolder) error {
+	const use = "Use --data-dir with a folder that has a folder of images for each class"
+	least, needed := leastClasses(t.one)
+	if len(list) >= least {
+		return nil
+	}
+	remedy := use + "; for a list of images use --data csv"
+	if unread := t.unread.Notes(); unread != nil {
+		remedy = strings.Join(unread, ". ")
+	} else if t.ignored > 0 {
+		remedy = fmt.Sprintf("%s. Files such as %s are no images that can be read", use, shown(t.example))
+	}
+	return cause.As(fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(t.root),
+		count.Of(len(list), "folder"), needed, remedy), errNoClasses)
 }
 
 // halves are the class folders for training and for testing. The latter is nil where the root has one folder for each
@@ -178,8 +187,13 @@ func (t *tree) halves(asked bool, r *reading) (train, test []classFolder, err er
 		case len(train) == 0 && len(images) > 0:
 			err = cause.As(fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name",
 				shown(t.root)), errNoClasses)
+		case !asked && t.only(train):
+			if err := t.into(train[0].name); err != nil {
+				return nil, nil, err
+			}
+			return t.halves(asked, r)
 		case !asked:
-			err = cmp.Or(t.flat(train), t.sets(folders, train))
+			err = cmp.Or(t.flat(train), t.parts(train), t.sets(folders, train))
 		}
 		r.says = "each folder is a class"
 		return train, nil, err
@@ -192,7 +206,7 @@ func (t *tree) halves(asked bool, r *reading) (train, test []classFolder, err er
 		t.remarks = append(t.remarks, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
 	r.says = fmt.Sprintf("each folder in %s is a class", shown(half["train"]))
-	if train, err = t.half(half["train"]); err != nil || testing == "" {
+	if train, err = t.half(half["train"]); err != nil || testing == "" || len(train) == 0 {
 		return train, nil, err
 	}
 	r.says += fmt.Sprintf("; %s is for testing", shown(testing))

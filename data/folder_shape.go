@@ -19,6 +19,45 @@ import (
 // setName matches names, in lower case, that people give to data sets and not to classes.
 var setName = regexp.MustCompile(`^(?:(?:my|new|old|more|raw|all|other|the)[ _-]*)*(?:photos?|photographs?|pictures?|pics?|images?|imgs?|data|datasets?|set|archive|downloads?|more|new|old|raw|other)[ _-]*\d*$`)
 
+// partName matches names, in lower case, that data sets give to folders of something else than images of classes.
+var partName = regexp.MustCompile(`^(?:annotations?|labels?|masks?|trimaps?|segmentations?|bbox(?:es)?|boxes|gt|ground[ _-]?truth)$`)
+
+// parts refuses folders whose names are all those of parts of a data set, as images and annotations beside each other.
+func (t *tree) parts(list []classFolder) error {
+	u := &unsure{readings: []string{ReadFolders}}
+	var names []string
+	for _, c := range list {
+		name := strings.ToLower(c.name)
+		if !setName.MatchString(name) && !partName.MatchString(name) {
+			return nil
+		}
+		names, u.dirs = append(names, shown(c.name)), append(u.dirs, filepath.Join(t.root, c.name))
+	}
+	isPart := func(c classFolder) bool { return partName.MatchString(strings.ToLower(c.name)) }
+	if len(list) < 2 || !slices.ContainsFunc(list, isPart) {
+		return nil
+	}
+	u.why = fmt.Sprintf("%s: %s look like parts of a data set and not like classes", shown(t.root), count.And(names))
+	return u
+}
+
+// only says whether all images lie in folders below the only class folder, so that these are the classes. A learner
+// that knows other classes may learn the one.
+func (t *tree) only(list []classFolder) bool {
+	if t.one || len(list) != 1 {
+		return false
+	}
+	below := map[string]bool{}
+	for _, f := range list[0].files {
+		inside, _, deep := strings.Cut(f[strings.IndexByte(f, '/')+1:], "/")
+		if !deep {
+			return false
+		}
+		below[inside] = true
+	}
+	return len(below) > 1
+}
+
 // sets refuses folders that look like data sets with classes of their own, as of a folder that was given one level too
 // high: none has an image itself, one has several folders of images, and their names or what is in them tell of sets.
 // Without such a sign the folders are classes, and a note says so.
@@ -42,7 +81,7 @@ func (t *tree) sets(folders []string, list []classFolder) error {
 		return nil
 	}
 	names := make([]string, len(list))
-	sign := len(list) == 1 && !t.one || slices.ContainsFunc(folders, t.ofRuns)
+	sign := len(list) == 1 || slices.ContainsFunc(folders, t.ofRuns)
 	named := 0
 	for i, c := range list {
 		names[i] = c.name

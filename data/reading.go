@@ -207,13 +207,21 @@ func (t *tree) descend() error {
 		if inner == "" || err != nil {
 			return err
 		}
-		info, err := os.Stat(t.path(inner))
-		if err != nil {
-			return t.fault(inner, err)
+		if err := t.into(inner); err != nil {
+			return err
 		}
-		t.remarks = append(t.remarks, fmt.Sprintf("all lies in the folder %s, which is read", shown(inner)))
-		t.root, t.above, t.peeked = t.path(inner), append(t.above, info), nil
 	}
+	return nil
+}
+
+// into makes a folder the root.
+func (t *tree) into(folder string) error {
+	info, err := os.Stat(t.path(folder))
+	if err != nil {
+		return t.fault(folder, err)
+	}
+	t.remarks = append(t.remarks, fmt.Sprintf("all images lie in the folder %s, which is read", shown(folder)))
+	t.root, t.above, t.peeked, t.found = t.path(folder), append(t.above, info), nil, 0
 	return nil
 }
 
@@ -229,6 +237,9 @@ func (t *tree) within() (string, error) {
 		return folders[0], nil
 	}
 	inner, images, err := in.peek("")
+	if err == nil && len(images) > 0 && !t.one && setName.MatchString(strings.ToLower(folders[0])) {
+		return folders[0], nil
+	}
 	if err != nil || len(images) > 0 {
 		return "", nil //nolint:nilerr // what cannot be read is said when it is read
 	}

@@ -40,10 +40,19 @@ var layouts = []layout{
 	{name: "halves twice as deep", files: "seg_train/seg_train/cat/1.png seg_train/seg_train/dog/1.png seg_test/seg_test/dog/2.png seg_pred/9.png",
 		train: "cat dog", test: "dog", note: "folders beside seg_train are not used: seg_pred"},
 	{name: "a folder too high", files: "a/b/training_set/cat/1.png a/b/training_set/dog/1.png a/b/test_set/dog/2.png a/readme.txt",
-		train: "cat dog", test: "dog", note: "all lies in the folder a, which is read"},
+		train: "cat dog", test: "dog", note: "all images lie in the folder a, which is read"},
 	{name: "Kaggle's flat train", files: "train/cat.0.jpg train/cat.1.jpg train/cat.2.jpg train/dog.0.jpg train/dog.1.jpg train/dog.2.jpg test1/1.jpg",
 		train: "cat cat cat dog dog dog", says: "the names of the images in train begin with the class, as cat.0.jpg does",
 		note: "the folder test1 is not used, as the names of its images have no class"},
+	{name: "Kaggle's flat train twice as deep",
+		files: "train/train/cat.0.jpg train/train/cat.1.jpg train/train/cat.2.jpg train/train/dog.0.jpg test/test/1.jpg",
+		train: "cat cat cat dog", says: "the names of the images in train/train begin with the class"},
+	{name: "images and something else", files: "Images/cat/1.png Images/cat/2.png Images/cat/3.png Images/dog/1.png Annotation/cat/1.xml",
+		train: "cat cat cat dog", note: "all images lie in the folder Images, which is read"},
+	{name: "images and annotations", files: "images/cat_1.png images/dog_2.png annotations/trimaps/cat_1.png",
+		fault: "annotations and images look like parts of a data set and not like classes. Choose one, and give the same words to other commands: " +
+			"`ocl data info folder --data-dir ROOT data.reading=folders`, `ocl data info folder --data-dir ROOT/annotations`, `ocl data info folder --data-dir ROOT/images`"},
+	{name: "images in a folder", files: "images/cat.1.png images/cat.2.png images/cat.3.png images/dog.1.png", train: "cat cat cat dog"},
 	{name: "flat halves", files: "train/cat.0.jpg train/dog.1.jpg val/dog.7.jpg", train: "cat dog", test: "dog"},
 	{name: "flat", files: "cat.0.jpg cat.1.jpg cat.2.jpg dog.0.jpg dog.1.jpg dog.2.jpg", train: "cat cat cat dog dog dog"},
 	{name: "other names", files: "Abyssinian_1.jpg Abyssinian_2.jpg great_pyrenees_1.jpg great_pyrenees_2.jpg",
@@ -244,12 +253,24 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestOneClassInALayout: what a learner learns on may be one class, whose folder may have folders.
+// TestOneClassInALayout: what a learner learns on may be one class, whose folder may have folders. Whether these are
+// classes of their own only the person knows.
 func TestOneClassInALayout(t *testing.T) {
 	root := photos(t, "cat/mon/1.png", "cat/tue/2.png", "cat/tue/3.png")
-	set, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8, OneClass: true})
+	spec := Spec{Name: "folder", Dir: root, Size: 8, OneClass: true}
+	want := "`ocl data info folder --data-dir " + root + " data.reading=folders`, `ocl data info folder --data-dir " +
+		filepath.Join(root, "cat") + "`"
+	if _, err := Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	spec.Reading = ReadFolders
+	set, err := Open(t.Context(), spec)
 	if err != nil || !slices.Equal(set.ClassNames, []string{"cat"}) {
 		t.Errorf("%v", err)
+	}
+	if set, err = Open(t.Context(), Spec{Name: "folder", Dir: root, Size: 8}); err == nil ||
+		!strings.Contains(err.Error(), "no class has three images") { // mon and tue
+		t.Errorf("two classes: %v, %v", set, err)
 	}
 }
 

@@ -435,8 +435,8 @@ func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
 	return y, err
 }
 
-// called is the class that a label means: one that is there and looks like it, or the label in the spelling that names
-// are kept in.
+// called is the class that a label means: one that is there and has its name, in any case and spelling of Unicode, or
+// the label in the spelling that names are kept in.
 func (t *Trainer) called(label string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
