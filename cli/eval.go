@@ -196,10 +196,9 @@ type reliabilityBin struct {
 
 // unknownJSON says what is called unknown, where a share of the known images may be.
 type unknownJSON struct {
-	Share    float64      `json:"share"`    // that may be
-	Known    int          `json:"known"`    // images measured that are
-	Estimate float64      `json:"estimate"` // of the share of images of other classes that are
-	Foreign  *foreignJSON `json:"foreign"`  // of --unknown
+	Share   float64      `json:"share"`   // that may be
+	Known   int          `json:"known"`   // images measured that are
+	Foreign *foreignJSON `json:"foreign"` // of --unknown
 }
 
 // foreignJSON has what was measured on images of other classes.
@@ -277,7 +276,7 @@ func newEvalJSON(info predict.Info, e *predict.Evaluation, foreign *foreignJSON)
 		out.ECE = &ece
 	}
 	if s := info.Sureness; s != nil {
-		out.Unknown = &unknownJSON{s.Unknown, e.Unknown, s.Refused, foreign}
+		out.Unknown = &unknownJSON{s.Unknown, e.Unknown, foreign}
 	}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
@@ -328,6 +327,10 @@ func evaluationText(info predict.Info, e *predict.Evaluation, foreign *foreignJS
 	return head + t.String()
 }
 
+// aboutHalf is the share of images of other classes that are called unknown where 0.05 of the known ones may be:
+// docs/pictures.md has what was measured.
+const aboutHalf = "about half, often fewer"
+
 // surenessText says what the probabilities are worth, and what is called unknown.
 func surenessText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON) (text string) {
 	s := info.Sureness
@@ -340,8 +343,8 @@ func surenessText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON
 	if s == nil {
 		return text
 	}
-	text += fmt.Sprintf("unknown where %s of known images may be: %s of these; of images of other classes an estimated %s\n",
-		percent(s.Unknown), percent(float64(e.Unknown)/float64(e.Images)), percent(s.Refused))
+	text += fmt.Sprintf("unknown where %s of known images may be: %s of these; of images of other classes %s\n",
+		percent(s.Unknown), percent(float64(e.Unknown)/float64(e.Images)), aboutHalf)
 	if foreign != nil {
 		text += fmt.Sprintf("%s: %s of %s are unknown; AUROC of known against these %.3f\n", escape.Line(foreign.Folder),
 			percent(float64(foreign.Unknown)/float64(foreign.Images)), count.Of(foreign.Images, "image"), foreign.AUROC)

@@ -329,8 +329,8 @@ func (l *labelling) strangers(w io.Writer) {
 	if s == nil || l.unknown == 0 {
 		return
 	}
-	fmt.Fprintf(w, "Unknown: %s, which look stranger than %s of those of known classes. Of images of other classes, about %s are found so.\n",
-		count.Of(l.unknown, "image"), percent(1-s.Unknown), percent(s.Refused))
+	fmt.Fprintf(w, "Unknown: %s, which look stranger than %s of those of known classes. Of images of other classes, %s are found so.\n",
+		count.Of(l.unknown, "image"), percent(1-s.Unknown), aboutHalf)
 }
 
 func (l *labelling) answer(ctx context.Context, name string, a *predict.Answer) (err error) {

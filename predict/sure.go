@@ -13,10 +13,10 @@ import (
 type Sureness struct {
 	Samples     int     // by which it was calibrated
 	Temperature float64 // that scores are divided by
-	// Unknown is the share of images of known classes that may be called unknown. Refused estimates the share of images of
-	// other classes that are called so then: about half. With too few Samples for Unknown it is 0, and no image is.
-	Unknown, Refused float64
-	Coverage         float64 // of [Answer.Set]; 0 without
+	// Unknown is the share of images of known classes that may be called unknown. With 0.05 about half of the images of
+	// other classes are called so (docs/pictures.md has what was measured). With fewer Samples than 1/Unknown − 1 none is.
+	Unknown  float64
+	Coverage float64 // of [Answer.Set]; 0 without
 }
 
 // NewSureness describes a calibration. unknown and coverage are as in [Options]. A share outside of (0,1) is an error.
@@ -33,7 +33,7 @@ func NewSureness(c *learner.Calibration, unknown, coverage float64) (*Sureness, 
 	case c == nil:
 		return nil, nil
 	}
-	return &Sureness{len(c.Known), c.Temperature, unknown, c.Refused(unknown), coverage}, nil
+	return &Sureness{len(c.Known), c.Temperature, unknown, coverage}, nil
 }
 
 // sure fills in Info.Sureness, and a note where there is none. why says why.

@@ -25,7 +25,7 @@ func TestSureness(t *testing.T) {
 			t.Errorf("%s: the result has %v, the learner %v, by %s", method, c, s, p.Info().Measure)
 			continue
 		}
-		if c.Samples != s.Samples || c.Temperature != s.Temperature || c.Refused != s.Refused || s.Unknown != 0.05 {
+		if c.Samples != s.Samples || c.Temperature != s.Temperature || s.Unknown != 0.05 {
 			t.Errorf("%s: the result has %+v, the learner %+v", method, c, s)
 		}
 		e, err := p.Evaluate(t.Context(), set, EvaluateOptions{})

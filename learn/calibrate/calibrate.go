@@ -27,9 +27,8 @@ import (
 type Calibration struct {
 	Temperature float64 // T > 0
 	Slope       float64 // a, in (0,1]
-	// Of each sample of Fit, rising: its familiarity; its familiarity with the classes that are not its own; and 1 − p of
-	// its own class. All have the same length.
-	Known, Foreign, Doubt []float32
+	// Of each sample of Fit, rising: its familiarity, and 1 − p of its own class. Both have the same length.
+	Known, Doubt []float32
 }
 
 // Least is the least number of samples by which scores are calibrated.
@@ -38,12 +37,12 @@ const Least = 10
 // ErrFew is wrapped by the error of [Fit] about too few samples or classes.
 var ErrFew = errors.New("too few samples to calibrate by")
 
-// Samples are what a calibration is fitted to. Scores of a sample, and its familiarities, come from a learner that has
-// not learned the sample.
+// Samples are what a calibration is fitted to. Scores of a sample, and its familiarity, come from a learner that has not
+// learned the sample.
 type Samples struct {
-	Scores         []float64 // [n,K]
-	Labels         []int     // [n]: the right class, a column of Scores
-	Known, Foreign []float64 // [n]: familiarity with all classes, and with all but the right one
+	Scores []float64 // [n,K]
+	Labels []int     // [n]: the right class, a column of Scores
+	Known  []float64 // [n]: the familiarity
 }
 
 // ends of the slopes that are tried, and what a slope other than 1 costs, in the units of a mean log-likelihood. The
@@ -66,7 +65,7 @@ func Fit(s Samples) (*Calibration, error) {
 	if k < 2 || slices.Min(s.Labels) == slices.Max(s.Labels) {
 		return nil, fmt.Errorf("calibrate: %w: they are of one class, and of one class alone nobody can be unsure", ErrFew)
 	}
-	for _, list := range [][]float64{s.Scores, s.Known, s.Foreign} {
+	for _, list := range [][]float64{s.Scores, s.Known} {
 		for _, v := range list {
 			if v-v != 0 {
 				return nil, fmt.Errorf("calibrate: a score is %v. Use smaller inputs", v)
@@ -86,9 +85,8 @@ func Fit(s Samples) (*Calibration, error) {
 		c.Probabilities(p, s.Scores[i*k:][:k])
 		c.Doubt = append(c.Doubt, float32(1-p[y]))
 		c.Known = append(c.Known, float32(s.Known[i]))
-		c.Foreign = append(c.Foreign, float32(s.Foreign[i]))
 	}
-	for _, list := range [][]float32{c.Known, c.Foreign, c.Doubt} {
+	for _, list := range [][]float32{c.Known, c.Doubt} {
 		slices.Sort(list)
 	}
 	return c, nil
@@ -219,19 +217,6 @@ func (c *Calibration) Rank(familiarity float64) float64 {
 // Resolution is the least rank that a sample can have. Who wants a smaller share Q gets no sample that is unknown.
 func (c *Calibration) Resolution() float64 { return 1 / float64(len(c.Known)+1) }
 
-// Refused estimates the share of samples of other classes whose rank is Q or less. It takes each sample as one of a
-// class that was not taught, by its familiarity with the classes that are not its own.
-func (c *Calibration) Refused(q float64) float64 {
-	refused := 0
-	for _, v := range c.Foreign {
-		if c.Rank(float64(v)) > q {
-			break
-		}
-		refused++
-	}
-	return float64(refused) / float64(len(c.Foreign))
-}
-
 // atMost is how many numbers of a rising list are v or less.
 func atMost(rising []float32, v float32) int {
 	n, _ := slices.BinarySearchFunc(rising, v, func(e, v float32) int {
@@ -265,13 +250,13 @@ func Parts(c **Calibration) checkpoint.Part {
 	}
 	return checkpoint.Either(&there, "calibration/scale", checkpoint.Parts{
 		checkpoint.Values("calibration/scale", &loaded.Temperature, &loaded.Slope),
-		checkpoint.List("calibration/known", &loaded.Known), checkpoint.List("calibration/foreign", &loaded.Foreign),
+		checkpoint.List("calibration/known", &loaded.Known),
 		checkpoint.List("calibration/doubt", &loaded.Doubt),
 		checkpoint.Then(func() error {
 			n := len(loaded.Known)
 			bad := !(loaded.Temperature > 0) || math.IsInf(loaded.Temperature, 1) || !(loaded.Slope > 0 && loaded.Slope <= 1) ||
-				n < Least || len(loaded.Foreign) != n || len(loaded.Doubt) != n
-			for _, list := range [][]float32{loaded.Known, loaded.Foreign, loaded.Doubt} {
+				n < Least || len(loaded.Doubt) != n
+			for _, list := range [][]float32{loaded.Known, loaded.Doubt} {
 				bad = bad || !slices.IsSorted(list) || slices.ContainsFunc(list, func(v float32) bool { return v-v != 0 })
 			}
 			if bad {

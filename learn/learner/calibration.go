@@ -55,20 +55,15 @@ func energy(scores []float64, t float64) float64 {
 func EnergyCalibration(scores []float64, labels []int) (*Calibration, error) {
 	n := len(labels)
 	none := make([]float64, n)
-	found, err := calibrate.Fit(calibrate.Samples{Scores: scores, Labels: labels, Known: none, Foreign: none})
+	found, err := calibrate.Fit(calibrate.Samples{Scores: scores, Labels: labels, Known: none})
 	if err != nil {
 		return nil, err
 	}
 	k := len(scores) / n
-	others := make([]float64, k)
-	for i, y := range labels {
-		row := scores[i*k:][:k]
-		copy(others, row)
-		others[y] = math.Inf(-1)
-		found.Known[i], found.Foreign[i] = float32(energy(row, found.Temperature)), float32(energy(others, found.Temperature))
+	for i := range labels { // which needs the temperature
+		found.Known[i] = float32(energy(scores[i*k:][:k], found.Temperature))
 	}
 	slices.Sort(found.Known)
-	slices.Sort(found.Foreign)
 	return &Calibration{Calibration: found}, nil
 }
 
@@ -329,13 +324,11 @@ func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64)
 			continue
 		}
 		of.Scores, of.Labels = append(of.Scores, v.scores[i*k:][:k]...), append(of.Labels, y)
-		known, foreign := math.Inf(-1), math.Inf(-1)
-		for c, cosine := range v.like[i*k:][:k] {
-			if known = max(known, cosine); c != y {
-				foreign = max(foreign, cosine)
-			}
+		known := math.Inf(-1)
+		for _, cosine := range v.like[i*k:][:k] {
+			known = max(known, cosine)
 		}
-		of.Known, of.Foreign = append(of.Known, known), append(of.Foreign, max(foreign, -1))
+		of.Known = append(of.Known, known)
 	}
 	found, err := calibrate.Fit(of)
 	if err != nil {

@@ -163,7 +163,7 @@ func (c *Calibration) check() error {
 		return nil
 	}
 	bad := c.By != LeftOut && c.By != Tested || c.Samples < 1 || !(c.Temperature > 0) || !(c.Slope > 0 && c.Slope <= 1)
-	for _, v := range []*float64{&c.ECE, c.Before, &c.Refused} {
+	for _, v := range []*float64{&c.ECE, c.Before} {
 		bad = bad || fraction(v) != ""
 	}
 	last := -1

@@ -178,9 +178,6 @@ type Calibration struct {
 	ECE         float64          `json:"ece"`                  // expected calibration error on test images, in [0,1]
 	Before      *float64         `json:"ece_before,omitempty"` // that of the softmax of the logits as they are
 	Bins        []CalibrationBin `json:"bins"`
-	// Refused estimates the share of images of other classes that are called unknown where UnknownShare of the known ones
-	// may be.
-	Refused float64 `json:"refused"`
 }
 
 // CalibrationBin has the test images whose best class had a probability in (Bin/15, (Bin+1)/15].

@@ -181,8 +181,7 @@ func (s *sureness) conclude() (*calibrate.Calibration, *result.Calibration, erro
 
 // resultOf is what a result says of a calibration.
 func resultOf(c *calibrate.Calibration, by string, judged, before *metric.Reliability) *result.Calibration {
-	r := &result.Calibration{By: by, Samples: len(c.Known), Temperature: c.Temperature, Slope: c.Slope, ECE: judged.ECE(),
-		Refused: c.Refused(result.UnknownShare)}
+	r := &result.Calibration{By: by, Samples: len(c.Known), Temperature: c.Temperature, Slope: c.Slope, ECE: judged.ECE()}
 	if before != nil {
 		e := before.ECE()
 		r.Before = &e

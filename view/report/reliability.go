@@ -70,7 +70,7 @@ func (s *setting) reliability() []block {
 		numCol("mean probability", "confidence"), numCol("accuracy", "accuracy"))}
 	t := &table{ID: s.id("calibration"), Title: s.titled("What probabilities are worth after the last task"),
 		Head: headed(numCol("calibration error, points", "ece"), numCol("without calibration", "ece_before"),
-			numCol("foreign images that are unknown, %", "refused"), textCol("calibrated by", "by"), numCol("runs", "runs"))}
+			textCol("calibrated by", "by"), numCol("runs", "runs"))}
 	var words []string
 	for _, g := range s.rows {
 		r, ok := g.reliabilityOf()
@@ -97,7 +97,6 @@ func (s *setting) reliability() []block {
 		}
 		ece := over(func(c *result.Calibration) *float64 { return &c.ECE })
 		before := over(func(c *result.Calibration) *float64 { return c.Before })
-		refused := over(func(c *result.Calibration) *float64 { return &c.Refused })
 		by := ""
 		for _, r := range g.counted() {
 			if r.Calibration != nil {
@@ -105,7 +104,7 @@ func (s *setting) reliability() []block {
 			}
 		}
 		t.Rows = append(t.Rows, append(g.head(), numCell(points(ece.Mean), ece.Mean), numCell(points(before.Mean), before.Mean),
-			numCell(points(refused.Mean), refused.Mean), textCell(by), textCell(fmt.Sprint(ece.N))))
+			textCell(by), textCell(fmt.Sprint(ece.N))))
 		words = append(words, fmt.Sprintf("%s %s points", g.Short, points(ece.Mean)))
 	}
 	if len(words) == 0 {
