@@ -35,9 +35,9 @@ import (
 //
 // One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn,
 // Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights and Digest. Any number of goroutines call
-// Predict, Draw, Export, Stats, Err, Classes, Shape, Measure and Close meanwhile. What it learns is a function of those
-// calls in their order: neither time, nor the number of processors, nor how often it was published and saved moves a
-// bit.
+// Predict, See, PredictSeen, Features, Draw, Export, Stats, Err, Classes, Shape, Measure and Close meanwhile. What it
+// learns is a function of those calls in their order: neither time, nor the number of processors, nor how often it was
+// published and saved moves a bit.
 //
 // Images have places: the first that was observed has place 0. A method that stores images says by its places which it
 // has, see [Trainer.Relabel] and [Trainer.Forget].
