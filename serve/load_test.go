@@ -117,7 +117,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			if s.Version > 0 && random.IntN(3) == 0 {
 				bad("rollback", c.Rollback(ctx, s.Version-1), http.StatusNotFound, http.StatusGone, http.StatusConflict)
 			}
-			for _, path := range []string{"/metrics", "/v1/samples?uncertain=5", "/v1/classes"} {
+			for _, path := range []string{"/metrics", "/v1/samples?count=5", "/v1/classes"} {
 				answer, err := http.Get(address + path)
 				if err != nil || answer.StatusCode != http.StatusOK {
 					t.Errorf("%s: %v", path, err)

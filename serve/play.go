@@ -2,11 +2,9 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"ocl/data"
@@ -101,12 +99,7 @@ func playOne(ctx context.Context, c *client.Client, pixels []byte, label string,
 		classes[label] = true
 	}
 	p, err := c.Predict(ctx, pixels, client.Predict{Raw: true, Remember: true})
-	var refused *client.Error
-	switch {
-	case errors.As(err, &refused) && refused.Status == http.StatusConflict: // nothing is learned yet
-		_, err = c.Learn(ctx, pixels, label, client.Learn{Raw: true})
-		return err
-	case err != nil || unlabeled:
+	if err != nil || unlabeled {
 		return err
 	}
 	if _, err := c.Label(ctx, p.ID, label); err != nil {

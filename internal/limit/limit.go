@@ -354,6 +354,13 @@ const (
 	ServeForget = 10_000
 	// ServeModel is the size of a model that a replica fetches, in bytes. It is in memory twice for a moment. Key: none.
 	ServeModel = 2 << 30
+	// ServeLooks is the size of what the daemon keeps of the remembered pictures that people are shown, such as their
+	// embeddings, in bytes. An embedding of EfficientNet-Lite0 has 2,560. Key: none; pictures beyond it come last and are
+	// like no other.
+	ServeLooks = 64 << 20
+	// ServeHistory is the number of deeds in one answer, in deeds. Nobody reads more at once. Key: none; ask for those
+	// before.
+	ServeHistory = 1000
 	// ServeStreams is the number of open streams of events, in streams. Further ones are refused. Key: none.
 	ServeStreams = 64
 	// ServeStatistics is the size of a statistics.json, in bytes. With 100,000 classes it has some megabytes. Key: none;

@@ -175,9 +175,9 @@ func TestALabelComesLater(t *testing.T) {
 	if !p.Predictions[0].Remembered {
 		t.Errorf("%+v", p)
 	}
-	list := read[samples](t, r.want(http.StatusOK, "GET", "/v1/samples?uncertain=3", "", nil))
+	list := read[samples](t, r.want(http.StatusOK, "GET", "/v1/samples?count=3", "", nil))
 	if len(list.Samples) != 1 || list.Samples[0].ID != id {
-		t.Errorf("uncertain are %+v, want %s", list, id)
+		t.Errorf("the list is %+v, want %s", list, id)
 	}
 	img, err := png.Decode(bytes.NewReader(r.want(http.StatusOK, "GET", "/v1/samples/"+id+"/picture", "", nil)))
 	if err != nil {

@@ -95,6 +95,8 @@ func problemOf(err error) *Problem {
 		{daemon.ErrNoVersion, http.StatusNotFound, 0},
 		{daemon.ErrSpoilt, http.StatusNotFound, 0},
 		{daemon.ErrExpired, http.StatusGone, 0},
+		{daemon.ErrNoPicture, http.StatusGone, 0},
+		{daemon.ErrLabelled, http.StatusConflict, 0},
 		{daemon.ErrForgotten, http.StatusGone, 0},
 		{daemon.ErrErased, http.StatusGone, 0},
 		{daemon.ErrDraining, http.StatusServiceUnavailable, 10 * time.Second},

@@ -6,11 +6,15 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"mime"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"ocl/internal/limit"
+	"ocl/internal/listen"
 	"ocl/serve/daemon"
 )
 
@@ -174,20 +178,97 @@ func (s *server) sample(_ http.ResponseWriter, r *http.Request) (int, any, error
 	return http.StatusOK, info, nil
 }
 
-// uncertain answers GET /v1/samples: the remembered pictures of which the model was least certain.
-func (s *server) uncertain(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	if err := query(r, "uncertain"); err != nil {
+// unlabel answers DELETE /v1/samples/{id}/label: the sample waits for another label.
+func (s *server) unlabel(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if err := checkID(r.PathValue("id")); err != nil {
 		return 0, nil, err
 	}
-	n, err := number(r, "uncertain", 12, 1, limit.ServePictures)
-	return http.StatusOK, map[string]any{"samples": s.daemon.Uncertain(n)}, err
+	receipt, err := s.daemon.Unlabel(r.Context(), r.PathValue("id"), who(r))
+	return http.StatusAccepted, receipt, err
 }
 
-// picture answers GET /v1/samples/{id}/picture: the pixels that the network sees, as PNG.
+// mark answers PUT /v1/samples/{id}/mark: a picture that waits for its label is skipped or deleted, or neither.
+func (s *server) mark(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	var in struct {
+		Mark *string `json:"mark"`
+	}
+	err := checkID(r.PathValue("id"))
+	if err == nil {
+		err = s.readJSON(to, r, &in)
+	}
+	if err == nil && (in.Mark == nil || !slices.Contains([]string{"", daemon.MarkSkipped, daemon.MarkDeleted}, *in.Mark)) {
+		err = bad("The body has no mark that is possible. Send {\"mark\": \"skipped\"}, or deleted, or an empty text to take it away.")
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	receipt, err := s.daemon.Mark(r.Context(), r.PathValue("id"), *in.Mark, who(r))
+	return http.StatusAccepted, receipt, err
+}
+
+// list answers GET /v1/samples: a part of the samples that a filter means.
+func (s *server) list(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if err := query(r, "filter", "class", "like", "offset", "count"); err != nil {
+		return 0, nil, err
+	}
+	q := daemon.Query{Filter: r.URL.Query().Get("filter"), Class: r.URL.Query().Get("class"),
+		Like: r.URL.Query().Get("like")}
+	if q.Filter != "" && !slices.Contains(daemon.Filters, q.Filter) {
+		return 0, nil, bad("There is no filter %.40q. Use %s.", q.Filter, strings.Join(daemon.Filters, ", "))
+	}
+	if q.Like != "" && q.Filter != "" && q.Filter != daemon.FilterUnlabelled {
+		return 0, nil, bad("Only pictures that wait for their labels are compared. Leave filter or like out.")
+	}
+	var err error
+	if q.Count, err = number(r, "count", 12, 1, limit.ServePictures); err != nil {
+		return 0, nil, err
+	}
+	if q.Offset, err = number(r, "offset", 0, 0, math.MaxInt32); err != nil {
+		return 0, nil, err
+	}
+	list, total, err := s.daemon.List(r.Context(), q)
+	return http.StatusOK, map[string]any{"samples": list, "total": total}, err
+}
+
+// history answers GET /v1/history: what was done to pictures, classes and versions, and by whom, the last first.
+func (s *server) history(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if err := query(r, "count", "before"); err != nil {
+		return 0, nil, err
+	}
+	n, err := number(r, "count", 50, 1, limit.ServeHistory)
+	if err != nil {
+		return 0, nil, err
+	}
+	before, err := number(r, "before", 0, 1, math.MaxInt)
+	return http.StatusOK, map[string]any{"deeds": s.daemon.History(n, int64(before))}, err
+}
+
+// shownKinds are the kinds of picture files that all browsers show.
+var shownKinds = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true,
+	"image/bmp": true}
+
+// picture answers GET /v1/samples/{id}/picture: the pixels that the network sees, as PNG, or with kept=true the file
+// that came, where that is kept and browsers show it.
 func (s *server) picture(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	err := query(r, "kept")
+	kept := false
+	if err == nil {
+		kept, err = truth(r, "kept")
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if kept {
+		picture, file := s.daemon.Kept(r.PathValue("id"))
+		if kind := http.DetectContentType(picture); file && shownKinds[kind] {
+			to.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox") // others have made it
+			listen.Send(to, kind, picture)
+			return 0, nil, nil
+		}
+	}
 	pixels, err := s.daemon.Pixels(r.Context(), r.PathValue("id"))
 	if err == nil && pixels == nil {
-		err = problem(http.StatusNotFound, "No picture is kept of %.80q. Only remembered pictures are shown.",
+		err = problem(http.StatusNotFound, "No picture is kept of %.80q. Pictures are shown that wait for their labels or to be learned, that are held out, and as long as the journal has them those that were learned.",
 			r.PathValue("id"))
 	}
 	if err != nil {

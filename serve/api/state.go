@@ -94,6 +94,22 @@ func (s *server) versions(http.ResponseWriter, *http.Request) (int, any, error) 
 	return http.StatusOK, map[string]any{"versions": append([]daemon.VersionInfo{}, s.daemon.Versions()...)}, nil
 }
 
+// accuracy answers GET /v1/versions/{version}/accuracy: what a version, or the one that answers now, predicts of the
+// samples that are held out.
+func (s *server) accuracy(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	version := int64(0)
+	if text := r.PathValue("version"); text != "now" {
+		var err error
+		if version, err = strconv.ParseInt(text, 10, 64); err != nil || version < 1 {
+			return 0, nil, bad("There is no version %.40q. Use a number of GET /v1/versions, or now.", text)
+		}
+	}
+	hurry := unhurried(to)
+	defer hurry()
+	a, err := s.daemon.Test(r.Context(), version)
+	return http.StatusOK, a, err
+}
+
 // named is the body of a request that names something.
 type named struct {
 	Name string `json:"name"`

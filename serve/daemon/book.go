@@ -31,6 +31,8 @@ type sample struct {
 	Version int64     `json:"version,omitempty"`
 	Size    int       `json:"size,omitempty"`   // of the picture, where it is kept
 	Places  []int64   `json:"places,omitempty"` // of tables of format 1
+	Mark    string    `json:"mark,omitempty"`   // of one that is remembered
+	Since   time.Time `json:"since,omitzero"`   // when it lost its label, and was remembered again
 
 	picture []byte // as it is kept, of one that is remembered, waits or is held out
 	pixels  []byte // of one that waits, where they need not be made of its file
@@ -79,6 +81,7 @@ type book struct {
 	fresh    int            // pictures that were cut since the last of these
 	unerased []string       // forgotten, and perhaps still in a file
 	skip     map[int64]bool // cuts and ends of tasks that are set aside
+	deeds    []Deed         // the last ones, the oldest first
 
 	ops     []*op // for the learner, in this order
 	cuts    int   // cuts among them
@@ -148,6 +151,7 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 	switch e.Kind {
 	case kindClass:
 		k.addClass(b.Label)
+		k.done(e, b, "")
 		return &op{Label: b.Label}, nil
 	case kindSample:
 		m, err := k.add(e, b)
@@ -171,6 +175,13 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 		k.remembers(m)
 	case kindLabel:
 		return k.relabel(e, b)
+	case kindUnlabel:
+		return k.unlabel(e, b)
+	case kindMark:
+		if m := k.samples[e.ID]; m != nil && m.State == StateRemembered {
+			k.done(e, b, m.Mark)
+			m.Mark = b.Label
+		}
 	case kindCut:
 		return k.cut(e.Number, b.N), nil
 	case kindBoundary:
@@ -188,8 +199,12 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 		}
 		k.unerased = without(k.unerased, b.IDs)
 	case kindVersion:
+		if b.Label != "" {
+			k.done(e, b, "")
+		}
 		return k.version(e, b), nil
 	case kindRollback:
+		k.done(e, b, "")
 		for _, m := range k.samples {
 			if m.Learned > b.Number {
 				m.Out, m.Left = true, true
@@ -286,6 +301,11 @@ func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 		return nil, nil
 	}
 	k.addClass(b.Label)
+	was := ""
+	if m != nil {
+		was = m.Label
+	}
+	k.done(e, b, was)
 	learned := m == nil || m.State == StateLearned
 	if learned {
 		o = &op{Label: b.Label, IDs: []string{e.ID}}
@@ -315,7 +335,10 @@ func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 		k.queue = append(k.queue, m)
 	case m.State == StateRemembered:
 		k.unremember(m)
-		m.State = StateWaiting
+		m.State, m.Mark = StateWaiting, ""
+		if len(e.Pixels) > 0 { // those that it has, so that the journal keeps them as long as the label can be undone
+			m.Event = e.Number
+		}
 		k.queue = append(k.queue, m)
 	case m.State == StateHeldOut:
 		k.held[m.Label]--
@@ -323,6 +346,54 @@ func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 	}
 	m.Label, m.Who = b.Label, e.Who
 	return o, nil
+}
+
+// unlabel takes the label of a sample away, which waits for another one then: out of the queue, of what is held out, and
+// of what was learned as far as that can be undone. The picture of one that was cut comes with the event.
+func (k *book) unlabel(e journal.Event, b body) (o *op, err error) {
+	m := k.samples[e.ID]
+	switch {
+	case m == nil && len(e.Pixels) == 0:
+		return nil, nil
+	case m == nil: // its id was let go of on the way to the disk
+		m = &sample{ID: e.ID, State: StateLearned, Label: b.Label, Digest: b.Digest, Time: e.Time, First: e.Number,
+			Learned: e.Number, Out: true, Left: true}
+		k.samples[m.ID] = m
+	case m.State == StateWaiting:
+		k.queue = slices.DeleteFunc(slices.Clone(k.queue), func(other *sample) bool { return other == m })
+	case m.State == StateHeldOut:
+		k.held[m.Label]--
+	case m.State != StateLearned && m.State != StateSetAside || len(e.Pixels) == 0:
+		return nil, nil
+	}
+	k.done(e, body{}, m.Label)
+	if len(e.Pixels) > 0 {
+		if err := k.fits(e); err != nil {
+			return nil, err
+		}
+		m.picture, m.Event = e.Pixels, e.Number
+	}
+	if m.Learned > 0 {
+		o = &op{IDs: []string{e.ID}}
+		if b.Undoes == UndoesAll && !m.Out && m.State == StateLearned {
+			o.takesBack(m, e.Pixels)
+		}
+		m.Left = m.Left || m.State == StateLearned && len(o.Lessons) == 0
+		m.Out = true
+	}
+	m.State, m.Label, m.Who, m.Since, m.pixels = StateRemembered, "", e.Who, e.Time, nil
+	k.waiting = append(k.waiting, m.ID)
+	k.remembers(m)
+	return o, nil
+}
+
+// mostDeeds bounds the deeds that are known.
+const mostDeeds = 1000
+
+// done notes what an event does for somebody: its label, or what it is about, and what was there before.
+func (k *book) done(e journal.Event, b body, was string) {
+	k.deeds = append(k.deeds[max(0, len(k.deeds)-mostDeeds+1):], Deed{Number: e.Number, Time: e.Time, Who: e.Who,
+		Kind: e.Kind, ID: e.ID, Label: b.Label, Was: was, Of: b.Number})
 }
 
 // undo takes a learned sample out of the sums of the learner.
@@ -407,7 +478,9 @@ func (k *book) unnamed() (n int) {
 // forget takes samples away from everything but the weights. sweep is as in [op].
 func (k *book) forget(ids []string, sweep bool) *op {
 	queued := false
+	erased := map[string]bool{}
 	for _, id := range ids {
+		erased[id] = true
 		k.unerased = append(k.unerased, id)
 		m := k.samples[id]
 		if m == nil { // its id was let go of, and the journal or the memory of the learner has it still
@@ -423,6 +496,7 @@ func (k *book) forget(ids []string, sweep bool) *op {
 		}
 		*m = sample{ID: id, State: StateForgotten, Time: m.Time, First: m.First, gone: m.gone}
 	}
+	k.deeds = slices.DeleteFunc(slices.Clone(k.deeds), func(d Deed) bool { return erased[d.ID] })
 	if queued {
 		k.queue = slices.DeleteFunc(slices.Clone(k.queue), func(m *sample) bool { return m.State == StateForgotten })
 	}
@@ -460,7 +534,13 @@ func (k *book) goes(m *sample) {
 }
 
 // aged says whether a remembered picture is too old at a time.
-func (k *book) aged(m *sample, now time.Time) bool { return now.Sub(m.Time) > k.bounds.Age }
+func (k *book) aged(m *sample, now time.Time) bool {
+	at := m.Time
+	if m.Since.After(at) {
+		at = m.Since
+	}
+	return now.Sub(at) > k.bounds.Age
+}
 
 // surplus is the remembered picture that goes before others: the oldest of those who have most, so that nobody pushes
 // those of others out.
@@ -489,7 +569,7 @@ func (k *book) expire() {
 			m = k.surplus()
 		}
 		k.unremember(m)
-		m.State, m.picture, m.Guesses = StateExpired, nil, nil
+		m.State, m.picture, m.Guesses, m.Mark = StateExpired, nil, nil, ""
 		k.goes(m)
 	}
 	for len(k.samples) > k.bounds.IDs && len(k.gone) > 0 {

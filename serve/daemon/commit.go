@@ -50,10 +50,12 @@ type part struct {
 	queued  int      // pictures that come into the queue; below 0 that go from it
 }
 
-// Ranks of parts in a row. Labels come first, as what comes after them may let go of their pictures, and pictures to be
-// remembered last, as they let go of others.
+// Ranks of parts in a row. Labels and marks come first, as what comes after them may let go of their pictures, and
+// pictures to be remembered last, as they let go of others. So do those whose label is taken away, but these must come
+// before a cut.
 const (
 	rankLabel = iota
+	rankUnlabel
 	rankSample
 	rankOther
 	rankBoundary // what is in the row before it is cut

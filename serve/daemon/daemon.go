@@ -43,6 +43,8 @@ type Daemon struct {
 	requests chan *request
 	poke     chan struct{} // a cut may be due
 	asks     chan *ask
+	looked   chan struct{} // somebody looks at lists of samples
+	testing  chan struct{} // holds one while a version is tested
 
 	gathering sync.Mutex // guards carried
 	carried   *ask       // the request that did not fit into the last pass, and is first in the next; nil is none
@@ -74,6 +76,7 @@ type Daemon struct {
 	broken    error          // ErrBroken or ErrFault
 	writing   bool           // a snapshot is being written
 	grown     int64          // bytes of events since the last one
+	saved     int64          // last event in the newest one, or a later one
 	noErase   bool           // the last try to erase found no room
 	refused   int            // requests, since the disk is full
 	spoilt    map[int64]bool // versions whose files were found to be damaged
@@ -87,6 +90,7 @@ type Daemon struct {
 	alone        time.Time    // since when it is that
 
 	meter
+	looks looks
 }
 
 // Open opens the folder of a daemon, applies what its journal has, and goes on. An empty folder gets the learner of the
@@ -118,7 +122,8 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 	o = o.complete()
 	d := &Daemon{dir: dir, first: first, o: o, journal: j, files: journal.Snapshots(dir), began: time.Now(),
 		requests: make(chan *request, 1024), poke: make(chan struct{}, 1),
-		asks: make(chan *ask, 1024), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}),
+		asks: make(chan *ask, 1024), looked: make(chan struct{}, 1),
+		testing: make(chan struct{}, 1), between: make(chan func()), failed: make(chan error, 1), closing: make(chan struct{}),
 		stopped: make(chan struct{}), arrived: make(chan struct{}, 1), moved: make(chan struct{}), spoilt: map[int64]bool{}}
 	err := d.recover()
 	if d.first != nil { // another process has set up the folder
@@ -146,6 +151,7 @@ func openOn(j journal.Journal, dir string, o Options, first *live.Trainer) (*Dae
 	for range d.trainer.Process().AtOnce {
 		d.done.Go(func() { d.predictLoop(ctx) })
 	}
+	d.done.Go(func() { d.lookLoop(ctx) })
 	return d, nil
 }
 
@@ -203,7 +209,7 @@ func (d *Daemon) recover() error {
 			return err
 		}
 	}
-	d.since = time.Now()
+	d.since, d.saved = time.Now(), d.state.book.last
 	d.unfinished = len(d.state.unerased) > 0
 	numbers, err := d.files.Numbers()
 	if d.o.Retain && len(numbers) == 2 && numbers[0] == 0 { // the first one stays, and takes long to go on from

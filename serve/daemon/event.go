@@ -13,6 +13,8 @@ const (
 	kindSample   = "sample"   // a labelled picture: held out, or into the queue
 	kindRemember = "remember" // a picture that waits for its label
 	kindLabel    = "label"    // a label for a picture that is there
+	kindUnlabel  = "unlabel"  // a sample has no label any more, and waits for another one
+	kindMark     = "mark"     // a picture that waits for its label is skipped or deleted, or not any more
 	kindCut      = "cut"      // the first N of the queue are learned in one step
 	kindBoundary = "boundary" // a task ends
 	kindUndo     = "undo"     // what was learned of a sample is taken out of the sums, before it is forgotten
@@ -27,7 +29,7 @@ const (
 // body is the content of an event, beside the id and the pixels of its sample.
 type body struct {
 	Format  int      `json:"v"`
-	Label   string   `json:"label,omitempty"` // also the name of a class or of a version
+	Label   string   `json:"label,omitempty"` // also the name of a class or of a version, or a mark
 	Held    bool     `json:"held,omitempty"`
 	N       int      `json:"n,omitempty"`      // samples of a cut, or those of a forgetting that sums still carry
 	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped
@@ -36,7 +38,7 @@ type body struct {
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Unknown bool     `json:"unknown,omitempty"` // as the daemon said with them
 	Version int64    `json:"version,omitempty"` // that made the guesses
-	// of a correction: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
+	// of a correction, or where a label is taken away: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
 	Undoes string `json:"undoes,omitempty"`
 	Digest string `json:"digest,omitempty"` // of the pixels of a picture that comes or gets a label
 }

@@ -129,6 +129,7 @@ func TestEndWithSamplesOnAFullDisk(t *testing.T) {
 	o.HeldOut = 0
 	d := open(t, dir, o)
 	learn(t, d, samples(0, 3)) // less than a batch
+	applied(t, d)              // its classes
 	free := fill()
 	if _, err := d.Learn(t.Context(), samples(3, 4), ""); !errors.Is(err, ErrNoRoom) {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ type call struct {
 
 // Errors that change nothing, by name; those that are not here are refusals that may come at any time.
 var told = map[error]string{ErrConflict: "conflict", ErrNotFound: "not found", ErrNobody: "not found",
-	ErrExpired: "expired", ErrForgotten: "forgotten", ErrErased: "forgotten"}
+	ErrExpired: "expired", ErrForgotten: "forgotten", ErrErased: "forgotten", ErrLabelled: "labelled"}
 
 // outcomes are the states that a sample may be in after a call in one state: none if it cannot have come so. States are
 // absent, remembered, expired, forgotten, and a label for a sample that has one, behind "is ".
@@ -90,6 +90,28 @@ func outcomes(was string, c call, drops bool) (all []string) {
 				if next["not found"] = s; drops {
 					next["ok"] = "is " + c.label
 				}
+			default:
+				next[s] = s
+			}
+		case "unlabel":
+			switch {
+			case has, s == "remembered":
+				next["ok"] = "remembered"
+			case s == "absent": // as of a label
+				if next["not found"] = s; drops {
+					next["ok"] = "remembered"
+				}
+			default:
+				next[s] = s
+			}
+		case "mark":
+			switch {
+			case has:
+				next["labelled"] = s
+			case s == "remembered":
+				next["ok"] = s
+			case s == "absent":
+				next["not found"] = s
 			default:
 				next[s] = s
 			}
@@ -298,6 +320,10 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 		_, err = d.Remember(ctx, []Remembered{{ID: c.id, Pixels: pixels, File: file}}, "")
 	case "label":
 		_, err = d.Label(ctx, c.id, c.label, "")
+	case "unlabel":
+		_, err = d.Unlabel(ctx, c.id, "")
+	case "mark":
+		_, err = d.Mark(ctx, c.id, []string{MarkSkipped, MarkDeleted, ""}[client%3], "")
 	case "forget":
 		_, err = d.Forget(ctx, Which{IDs: []string{c.id}}, "")
 	case "read":
@@ -388,7 +414,7 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 				for range 8 {
 					p.wait(fmt.Sprint(client))
 					n := mine.IntN(historyIDs)
-					kinds := []string{"learn", "remember", "label", "label", "read"}
+					kinds := []string{"learn", "remember", "label", "label", "unlabel", "mark", "read"}
 					if forgets && mine.IntN(4) == 0 {
 						kinds = []string{"forget"}
 					}

@@ -21,7 +21,7 @@ type op struct {
 	Lessons []*lesson `json:"lessons,omitempty"` // of a cut, or of another one to be undone
 	Cut     int64     `json:"cut,omitempty"`     // by which those to be undone were learned
 	Label   string    `json:"label,omitempty"`   // the name of a new class, or the label of a correction
-	IDs     []string  `json:"ids,omitempty"`     // to be corrected or forgotten
+	IDs     []string  `json:"ids,omitempty"`     // to be corrected, withdrawn or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
 	Keep    []int64   `json:"keep,omitempty"`    // versions that stay
 	// Sweep: what was forgotten cannot be found in what calibrates the learner, so all of that goes
@@ -91,6 +91,8 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 		l.learning += time.Since(began)
 	case o.Kind == kindLabel:
 		err = l.correct(ctx, o)
+	case o.Kind == kindUnlabel:
+		err = l.withdraw(ctx, o)
 	case o.Kind == kindUndo:
 		if err = l.undo(ctx, o); err == nil {
 			l.undone = append(l.undone, o)
@@ -211,6 +213,19 @@ func (l *learner) correct(ctx context.Context, o *op) error {
 			s.Label = o.Label
 			l.mu.Unlock()
 		}
+	}
+	if errors.Is(err, live.ErrMethod) {
+		return nil
+	}
+	return err
+}
+
+// withdraw takes pictures whose label was wrong out of the sums and the memory. A method that cannot do that goes on
+// with them.
+func (l *learner) withdraw(ctx context.Context, o *op) error {
+	err := l.undo(ctx, o)
+	if err == nil {
+		err = l.forget(o)
 	}
 	if errors.Is(err, live.ErrMethod) {
 		return nil

@@ -1,10 +1,8 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"ocl/live"
@@ -142,64 +140,6 @@ func Guesses(list []predict.Guess, by predict.Measure) []Guess {
 		all = append(all, one)
 	}
 	return all
-}
-
-// Sample returns the facts about a sample; there says whether the daemon knows its id.
-func (d *Daemon) Sample(id string) (i Info, there bool) {
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	m, there := d.state.lookup(id)
-	return d.info(&m), there
-}
-
-// info returns the facts about a sample for people. The caller holds mu.
-func (d *Daemon) info(m *sample) Info {
-	return Info{ID: m.ID, State: d.shown(m), Label: m.Label, Guesses: m.Guesses, Unknown: m.Unknown, Version: m.Version, Time: m.Time}
-}
-
-// doubt says how unsure the learner was of a picture, in [0,1]; less is more certain.
-func (m *sample) doubt() float64 {
-	switch {
-	case len(m.Guesses) == 0:
-		return 1
-	case m.Guesses[0].Probability != nil:
-		return 1 - *m.Guesses[0].Probability
-	case len(m.Guesses) > 1 && m.Guesses[1].Distance != nil && *m.Guesses[1].Distance > 0:
-		return *m.Guesses[0].Distance / *m.Guesses[1].Distance
-	}
-	return 0
-}
-
-// Uncertain are remembered pictures, at most n, the least certain first.
-func (d *Daemon) Uncertain(n int) []Info {
-	d.state.mu.Lock()
-	defer d.state.mu.Unlock()
-	list := make([]*sample, 0, len(d.state.waiting))
-	for _, id := range d.state.waiting {
-		list = append(list, d.state.samples[id])
-	}
-	slices.SortStableFunc(list, func(a, b *sample) int { return cmp.Compare(b.doubt(), a.doubt()) })
-	all := []Info{}
-	for _, m := range list[:min(n, len(list))] {
-		all = append(all, d.info(m))
-	}
-	return all
-}
-
-// Pixels returns the pixels of a picture that waits for its label, waits to be learned, or is held out; nil for another
-// picture.
-func (d *Daemon) Pixels(ctx context.Context, id string) ([]byte, error) {
-	d.state.mu.Lock()
-	var picture []byte
-	if m := d.state.samples[id]; m != nil {
-		picture = m.picture
-	}
-	d.state.mu.Unlock()
-	if picture == nil {
-		return nil, nil
-	}
-	pixels, err := drawn(ctx, d.trainer, picture)
-	return slices.Clone(pixels), err
 }
 
 // Version is the version of the model that predicts now.

@@ -195,7 +195,7 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			if err != nil {
 				return err
 			}
-			r = Receipt{ID: id, Label: name, State: d.shown(&now)}
+			r = Receipt{ID: id, Label: name, State: d.shown(&now), Was: now.Label}
 			if now.Label == name {
 				p.added, p.classes = nil, nil
 				return nil
@@ -207,6 +207,9 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			switch now.State {
 			case StateRemembered:
 				p.queued, r.State, r.Queued = 1, StateWaiting, true
+				if now.Event <= d.saved { // the journal may soon let go of its picture
+					e.Pixels = now.picture
+				}
 			case StateLearned:
 				if e.Pixels = picture; picture != nil {
 					p.queued, r.State, r.Queued = 1, StateWaiting, true
@@ -223,6 +226,88 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 			break
 		}
 	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	return r, nil
+}
+
+// Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was learned
+// of it is undone as far as a correction undoes it. One whose picture is not there any more keeps its label.
+func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err error) {
+	for {
+		d.state.mu.Lock()
+		m, _ := d.state.lookup(id)
+		d.state.mu.Unlock()
+		var picture []byte
+		if m.State == StateLearned || m.State == StateSetAside {
+			picture = d.pictureOf(id, m.Event)
+		}
+		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
+			p.rank = rankUnlabel
+			if err := p.free(id); err != nil {
+				return err
+			}
+			now, there := d.state.lookup(id)
+			cut := now.State == StateLearned || now.State == StateSetAside
+			r = Receipt{ID: id, State: StateRemembered, Was: now.Label}
+			switch {
+			case !there:
+				return ErrNotFound
+			case now.State == StateForgotten, now.State == StateErased:
+				return ErrForgotten
+			case now.State == StateExpired:
+				return ErrExpired
+			case now.State == StateRemembered:
+				return nil
+			case cut && (m.State != now.State || m.Event != now.Event):
+				return errMoved
+			case cut && picture == nil:
+				return ErrNoPicture
+			case now.State == StateWaiting:
+				p.queued--
+			case now.State == StateLearned:
+				r.Undoes = d.undoing(&now, picture)
+			}
+			p.ids = append(p.ids, id)
+			p.add(event(kindUnlabel, id, who, body{Label: now.Label, Digest: now.Digest, Undoes: r.Undoes}, picture), nil)
+			return d.ready()
+		})
+		if !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	return r, nil
+}
+
+// Mark marks a picture that waits for its label as skipped or deleted; "" takes the mark away.
+func (d *Daemon) Mark(ctx context.Context, id, mark, who string) (r Receipt, err error) {
+	_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
+		p.rank = rankLabel
+		if err := p.free(id); err != nil {
+			return err
+		}
+		now, there := d.state.lookup(id)
+		r = Receipt{ID: id, State: StateRemembered, Was: now.Mark}
+		switch {
+		case !there:
+			return ErrNotFound
+		case now.State == StateForgotten, now.State == StateErased:
+			return ErrForgotten
+		case now.State == StateExpired, now.State == StateRemembered && d.state.aged(&now, p.row.now):
+			return ErrExpired
+		case now.State != StateRemembered:
+			return ErrLabelled
+		case now.Mark == mark:
+			return nil
+		}
+		p.ids = append(p.ids, id)
+		p.add(event(kindMark, id, who, body{Label: mark}, nil), nil)
+		return d.ready()
+	})
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -410,16 +495,8 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 		return err
 	}
 	// an event that cannot be applied would end each start
-	if _, err := d.state.files.Read(number); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
-	} else if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, journal.ErrForeign) {
-		return fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
-	} else if err != nil {
-		d.state.mu.Lock()
-		d.spoilt[number] = true
-		d.state.mu.Unlock()
-		d.o.Log.Warn("a version of the weights cannot be read, so nobody can go back to it", "version", number, "error", err)
-		return fmt.Errorf("daemon: version %d: %w", number, ErrSpoilt)
+	if _, err := d.readVersion(number); err != nil {
+		return err
 	}
 	o, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
 		if err := p.free(versionsKey); err != nil {
@@ -436,4 +513,22 @@ func (d *Daemon) Rollback(ctx context.Context, number int64, who string) error {
 		return err
 	}
 	return d.until(ctx, func() bool { return o.done && (d.version >= o.Number || d.halted) })
+}
+
+// readVersion reads the file of a version. One that is damaged leaves the list of those that are kept.
+func (d *Daemon) readVersion(number int64) (*checkpoint.Container, error) {
+	c, err := d.state.files.Read(number)
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("daemon: version %d: %w", number, ErrNoVersion)
+	case !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, journal.ErrForeign):
+		return nil, fmt.Errorf("daemon: version %d: %w (%w)", number, ErrNoVersion, err)
+	}
+	d.state.mu.Lock()
+	d.spoilt[number] = true
+	d.state.mu.Unlock()
+	d.o.Log.Warn("a version of the weights cannot be read, so nobody can go back to it", "version", number, "error", err)
+	return nil, fmt.Errorf("daemon: version %d: %w", number, ErrSpoilt)
 }

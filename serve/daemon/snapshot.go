@@ -12,7 +12,7 @@ import (
 // copied is a copy of the state for a snapshot, and the number of its last event. The applier calls it.
 func (d *Daemon) copied() (*checkpoint.Container, int64, error) {
 	d.state.mu.Lock()
-	d.grown, d.state.learning = 0, 0
+	d.grown, d.state.learning, d.saved = 0, 0, d.state.book.last
 	d.state.mu.Unlock()
 	if err := d.state.cleanVersions(context.Background()); err != nil {
 		return nil, 0, err

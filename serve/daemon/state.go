@@ -136,6 +136,7 @@ type tables struct {
 	Unerased []string      `json:"unerased"`
 	Skip     []int64       `json:"skip"`
 	Ops      []*op         `json:"ops"`
+	Deeds    []Deed        `json:"deeds,omitempty"`
 
 	Done    int64              `json:"done"` // event of the last op that was done
 	Stored  map[string]*stored `json:"stored"`
@@ -161,7 +162,7 @@ func (s *state) copied() (t tables, pixels [][]byte) {
 	t = tables{Format: tablesFormat, Bounds: s.bounds, Last: s.book.last, Time: s.time, Samples: []*sample{},
 		Queue: []string{}, Waiting: append([]string{}, s.waiting...), Gone: append([]string{}, s.gone...),
 		Versions: append([]VersionInfo{}, s.versions...), Fresh: s.fresh, Unerased: append([]string{}, s.unerased...),
-		Skip: []int64{}, Ops: []*op{},
+		Skip: []int64{}, Ops: []*op{}, Deeds: slices.Clone(s.deeds),
 		Done: s.learner.last, Stored: map[string]*stored{}, Learned: map[string]int64{}}
 	for cut := range s.skip {
 		t.Skip = append(t.Skip, cut)
@@ -267,6 +268,7 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 	next := newState(nil, of.o, of.files)
 	next.bounds, next.book.last, next.time, next.waiting, next.versions, next.unerased, next.learner.last,
 		next.fresh = t.Bounds, t.Last, t.Time, t.Waiting, t.Versions, t.Unerased, t.Done, t.Fresh
+	next.deeds = t.Deeds
 	for name, n := range t.Learned {
 		next.learned[name] = n
 	}
@@ -393,6 +395,9 @@ func (s *state) lookup(id string) (m sample, there bool) {
 		}
 		if there && o.Kind == kindLabel && slices.Contains(o.IDs, id) {
 			m.Label = o.Label
+		}
+		if o.Kind == kindUnlabel && slices.Contains(o.IDs, id) {
+			m, there = sample{}, false
 		}
 	}
 	return m, there

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/metrics"
@@ -287,101 +286,6 @@ func (d *Daemon) share() float64 {
 	return float64(n) / float64(len(d.kept.Right))
 }
 
-// measureEvery is the number of samples that are learned between two tests on the held-out ones.
-const measureEvery = 1000
-
-// measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is
-// to be done. The applier calls it after it has published.
-func (d *Daemon) measure(ctx context.Context, idle bool) {
-	learned, version := d.trainer.Stats().Images, d.Version()
-	d.state.mu.Lock()
-	var pictures [][]byte
-	var labels []string
-	if len(d.state.held) > 0 {
-		for _, m := range d.state.sorted() {
-			if m.State == StateHeldOut {
-				pictures, labels = append(pictures, m.picture), append(labels, m.Label)
-			}
-		}
-	}
-	d.state.mu.Unlock()
-	d.gauge.Lock()
-	due := len(pictures) > 0 && (d.kept.HeldOut == nil || idle && d.uncalibrated(len(pictures)) || idle && d.kept.HeldOut.Version != version ||
-		learned-d.kept.HeldAt >= max(measureEvery, 20*int64(len(pictures))))
-	d.gauge.Unlock()
-	if !due {
-		return
-	}
-	right, all := map[string]int{}, map[string]int{}
-	for i := 0; i < len(pictures); i += live.MaxPictures {
-		part := slices.Clone(pictures[i:min(i+live.MaxPictures, len(pictures))])
-		for k := range part {
-			pixels, err := drawn(ctx, d.trainer, part[k])
-			if err != nil {
-				return
-			}
-			part[k] = pixels
-		}
-		a, err := d.trainer.Predict(1, part)
-		if err != nil {
-			return
-		}
-		version = a.Version
-		for k, g := range a.Guesses {
-			all[labels[i+k]]++
-			if g[0].Name == labels[i+k] {
-				right[labels[i+k]]++
-			}
-		}
-	}
-	defer d.calibrate(ctx, pictures, labels) // when the gauge is let go
-	d.gauge.Lock()
-	defer d.gauge.Unlock()
-	if d.kept.Classes == nil {
-		d.kept.Classes = map[string]*ClassInfo{}
-	}
-	d.kept.HeldOut, d.kept.HeldAt = &HeldOut{Version: version, Samples: len(pictures)}, learned
-	sum := 0
-	for name, n := range all {
-		c := d.kept.Classes[name]
-		if c == nil {
-			c = new(ClassInfo)
-			d.kept.Classes[name] = c
-		}
-		now := float64(right[name]) / float64(n)
-		best := now
-		if c.Best != nil {
-			best = max(best, *c.Best)
-		}
-		lost := best - now
-		c.Accuracy, c.Best, c.Forgetting = &now, &best, &lost
-		d.kept.HeldOut.Forgetting += lost / float64(len(all))
-		sum += right[name]
-	}
-	d.kept.HeldOut.Accuracy = float64(sum) / float64(len(pictures))
-}
-
-// uncalibrated says whether the held-out pictures, of which there are n, may calibrate the learner and have not yet.
-// The applier calls it.
-func (d *Daemon) uncalibrated(n int) bool {
-	return n != d.calibratedBy && d.trainer.Sureness() == nil
-}
-
-// calibrate lets the learner find out by held-out pictures how sure it may be.
-func (d *Daemon) calibrate(ctx context.Context, pictures [][]byte, labels []string) {
-	d.calibratedBy = len(labels)
-	err := d.trainer.Calibrate(func(yield func([]byte, string) bool) {
-		for i, picture := range pictures {
-			if pixels, err := drawn(ctx, d.trainer, picture); err == nil && !yield(pixels, labels[i]) {
-				return
-			}
-		}
-	})
-	if err != nil && !errors.Is(err, live.ErrFew) {
-		d.o.Log.Warn("the learner does not know how sure it may be", "error", err)
-	}
-}
-
 // Classes returns the facts about each class.
 func (d *Daemon) Classes() (all []ClassInfo) {
 	d.state.mu.Lock()
@@ -523,6 +427,8 @@ func (d *Daemon) report(e journal.Event) {
 		d.tell("remembered", "A picture waits for its label.", e.Number)
 	case kindLabel:
 		d.tell("labelled", fmt.Sprintf("A picture was labelled %s.", b.Label), e.Number)
+	case kindUnlabel:
+		d.tell("unlabelled", fmt.Sprintf("A picture is not %s any more.", b.Label), e.Number)
 	case kindErased:
 		d.tell("forgotten", fmt.Sprintf("Forgotten: %d.", len(b.IDs)), e.Number)
 	}

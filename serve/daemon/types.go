@@ -79,6 +79,8 @@ var (
 	ErrSpoilt    = errors.New("the file of that version is damaged, so nobody can go back to it. Look for another one by GET /v1/versions")
 	ErrSameName  = errors.New("another version has the name. Use another name")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
+	ErrNoPicture = errors.New("the picture is not kept any more, so its label cannot be taken away. Give it another label, or forget it")
+	ErrLabelled  = errors.New("the sample has a label, and only what waits for one is skipped or deleted. Take the label away first")
 	ErrNobody    = errors.New("no sample that is known is meant, so nothing was erased. Look at the ids, the picture, the name or the times")
 	ErrPutAside  = errors.New("no sample that is known is meant, and the journal that was put aside after damage may have what was left out of the new one, so its bytes may be there")
 	ErrUnerased  = errors.New("it is forgotten, and its bytes are still in a file, as the disk of the daemon has no room. Make room there; then they are erased without another request")
@@ -129,12 +131,13 @@ type Receipt struct {
 	ID    string `json:"id"`
 	Label string `json:"label,omitempty"`
 	State string `json:"state"`
-	// of what the old label has taught, where a sample that was learned is corrected
+	// of what the old label has taught, where a sample that was learned is corrected or loses its label
 	Undoes string `json:"undoes,omitempty"`
-	Queued bool   `json:"-"` // it waits to be learned by this request
+	Was    string `json:"was,omitempty"` // the label that it had before, or its mark
+	Queued bool   `json:"-"`             // it waits to be learned by this request
 }
 
-// What a correction undoes.
+// What a correction undoes, or one who takes a label away.
 const (
 	UndoesAll     = "all"     // the learner is as if the old label had never come
 	UndoesMemory  = "memory"  // the picture is corrected in the memory, and the weights still carry the old label
@@ -153,15 +156,37 @@ const (
 	StateErased     = "erased"
 )
 
+// Marks of a picture that waits for its label. Both are out of the way of whoever labels, until somebody looks for them.
+const (
+	MarkSkipped = "skipped" // nobody knew what it shows
+	MarkDeleted = "deleted" // it shall have no label; only Forget erases it
+)
+
 // Info has the facts about a sample.
 type Info struct {
-	ID      string    `json:"id"`
-	State   string    `json:"state"`
-	Label   string    `json:"label,omitempty"`
-	Guesses []Guess   `json:"guesses,omitempty"`
-	Unknown bool      `json:"unknown,omitempty"` // it looked like none of the classes
-	Version int64     `json:"version,omitempty"` // that said so
-	Time    time.Time `json:"time"`
+	ID       string    `json:"id"`
+	State    string    `json:"state"`
+	Label    string    `json:"label,omitempty"`
+	Mark     string    `json:"mark,omitempty"`
+	Who      string    `json:"who,omitempty"` // who gave it its label, or sent it
+	Guesses  []Guess   `json:"guesses,omitempty"`
+	Unknown  bool      `json:"unknown,omitempty"` // it looks like none of the classes
+	Version  int64     `json:"version,omitempty"` // that said so
+	Time     time.Time `json:"time"`
+	Likeness *float64  `json:"likeness,omitempty"` // of a list of those like another one: the cosine of their features
+}
+
+// Deed is something that somebody has done to a picture, a class or a version.
+type Deed struct {
+	Number int64     `json:"number"` // of its event
+	Time   time.Time `json:"time"`
+	Who    string    `json:"who,omitempty"`
+	Kind   string    `json:"kind"` // label, unlabel, mark, class, version or rollback
+	ID     string    `json:"id,omitempty"`
+	Label  string    `json:"label,omitempty"` // or the mark, or the name
+	Was    string    `json:"was,omitempty"`   // the label or the mark before
+	Of     int64     `json:"version,omitempty"`
+	Last   bool      `json:"last,omitempty"` // nothing was done to the sample since, so it can be undone
 }
 
 // Guess is a guess in JSON: a probability, or of a method that predicts by class means a distance.

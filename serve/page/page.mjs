@@ -251,7 +251,7 @@ function card(info) {
 
 // pictures shows those that wait for a label. A card stays as long as its picture waits, so that none moves away under a pointer.
 async function pictures() {
-  const answer = await fetch(`v1/samples?uncertain=${mostPictures}`, { cache: "no-store" });
+  const answer = await fetch(`v1/samples?count=${mostPictures}`, { cache: "no-store" });
   if (!answer.ok) {
     return;
   }
