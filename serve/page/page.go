@@ -1,6 +1,6 @@
-// Package page is the page of `ocl serve`: what the daemon learns and forgets, as it happens, and the pictures of which
-// it is least sure, with buttons that label them. It asks the daemon for everything by its API, and nothing comes from
-// outside.
+// Package page is the page of `ocl serve`: where people label pictures, see who did what, compare versions of the
+// weights and go back to one, and watch what the daemon learns and forgets. It asks the daemon for everything by its
+// API, and nothing comes from outside.
 package page
 
 import (
@@ -17,8 +17,22 @@ import (
 //go:embed page.html.tmpl
 var text string
 
-//go:embed page.mjs
-var code string
+// The scripts of the page, in the order in which they use each other.
+var (
+	//go:embed words.mjs
+	words string
+	//go:embed numbers.mjs
+	numbers string
+	//go:embed label.mjs
+	label string
+	//go:embed rest.mjs
+	rest string
+	//go:embed page.mjs
+	code string
+)
+
+// script is the script of the page.
+func script() string { return report.Module(words, numbers, label, rest, code) }
 
 //go:embed page.css
 var style string
@@ -27,7 +41,7 @@ var style string
 var made = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	filled := map[string]any{"Head": report.Head("ocl serve", style, `<link rel="icon" href="data:,"/>`),
-		"Code": template.JS(code)}
+		"Code": template.JS(script())}
 	if err := template.Must(template.New("page").Parse(text)).Execute(&b, filled); err != nil {
 		panic("page: " + err.Error()) // the template is part of the program
 	}

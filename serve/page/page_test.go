@@ -35,4 +35,4 @@ func TestPolicy(t *testing.T) {
 }
 
 // TestScript runs the tests of the page's script.
-func TestScript(t *testing.T) { browsertest.Scripts(t, "*.test.mjs", "") }
+func TestScript(t *testing.T) { browsertest.Scripts(t, "*.test.mjs", page.Script()) }

@@ -213,8 +213,12 @@ func head(title, style string, more ...template.HTML) template.HTML {
 
 // PageScript is the script of a report, a module: it sorts, filters and copies tables, and hides lines. A page without
 // it lacks nothing else. Its files become one, as a page from a disk can import none.
-func PageScript() string {
-	return unneeded.ReplaceAllString(tableJS+domJS+chartJS+deckJS+triangleJS+pageJS, "")
+func PageScript() string { return Module(tableJS, domJS, chartJS, deckJS, triangleJS, pageJS) }
+
+// Module makes one module of scripts, each of which imports from those before it alone. No two of them may have the same
+// name for something.
+func Module(scripts ...string) string {
+	return unneeded.ReplaceAllString(strings.Join(scripts, ""), "")
 }
 
 // unneeded are imports, lines of comments, and what lines are indented by.

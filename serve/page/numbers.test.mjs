@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, choices, courses, ordered, path, percent, shares, tiles } from "./page.mjs";
+import { courses, ordered, path, shares, tiles } from "./numbers.mjs";
+import { bytes, percent } from "./words.mjs";
 
 const status = {
   samples: { learned: 1200, waiting: 5, queue: 1000, held_out: 0 },
@@ -82,12 +83,6 @@ test("a path goes from the left axis to the right edge, and stays in the picture
     "M44.0 200.0L640.0 0.0",
   );
   assert.equal(path([[10, 0.5]], 10, 10, 640), "M44.0 100.0");
-});
-
-test("guesses come first, and no class is lost", () => {
-  const { buttons, rest } = choices([{ class: "e" }, { class: "b" }], ["a", "b", "c", "d", "e", "f"]);
-  assert.deepEqual(buttons, ["e", "b", "a", "c"]);
-  assert.deepEqual(rest, ["d", "f"]);
 });
 
 test("the most forgotten classes come first, and those without a measurement keep their order behind them", () => {
