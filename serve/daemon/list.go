@@ -151,7 +151,7 @@ func (d *Daemon) mix(list []listed, want int) error {
 
 // alike are those of a list that were looked at, the most like the picture of an id first.
 func (d *Daemon) alike(ctx context.Context, id string, list []listed) (like []listed, err error) {
-	if d.looks.get(id) == nil {
+	if k := d.looks.get(id); k == nil || k.seen == nil && k.features == nil { // nothing was learned when it was looked at
 		d.state.mu.Lock()
 		m, there := d.state.lookup(id)
 		d.state.mu.Unlock()

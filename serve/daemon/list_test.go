@@ -86,6 +86,7 @@ func TestRememberedBeforeLearned(t *testing.T) {
 	if all, n := ids(t, d, Query{Class: "class 1", Count: 100}); n != 10 || slices.Contains(all, "id-30") {
 		t.Errorf("guessed as class 1: %v", all)
 	}
+	d.looks.put("id-31", &look{}) // as of before anything was learned
 	like, n, err := d.List(t.Context(), Query{Like: "id-31", Count: 10})
 	if err != nil || n != 30 || like[0].ID != "id-31" {
 		t.Fatalf("%+v of %d, %v", like, n, err)
