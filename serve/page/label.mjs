@@ -31,7 +31,13 @@ export function guessOf(info, most = 1) {
 
 // described says what is known of a picture, for who does not see it.
 export const described = (info) =>
-  [`picture ${info.id}`, info.label ? `labelled ${info.label}` : "", info.mark ?? "", guessOf(info) ? `guessed as ${guessOf(info)}` : "no guess yet"]
+  [
+    `picture ${info.id}`,
+    info.label ? `labelled ${info.label}` : "",
+    info.mark ?? "",
+    guessOf(info) ? `guessed as ${guessOf(info)}` : "no guess yet",
+    info.unknown ? "like none of the classes" : "",
+  ]
     .filter((text) => text !== "")
     .join(", ");
 
@@ -181,6 +187,7 @@ function point() {
   const parts = [
     info.label ? `Labelled ${info.label}${info.who ? ` by ${info.who}` : ""}.` : "",
     guessOf(info, 3) ? `${info.label ? "Guessed as" : "Perhaps"} ${guessOf(info, 3)}.` : "No guess yet.",
+    info.unknown && !info.label ? "It looks like none of the classes." : "",
   ];
   if (chosen.size > 0) {
     parts.push(`${things(chosen.size)} chosen.`);
