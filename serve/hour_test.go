@@ -28,14 +28,16 @@ var (
 // looking is how long a person looks at a picture before a key is pressed.
 const looking = 1500 * time.Millisecond
 
-// watchKeys notes how long it takes from a key until the next picture is drawn, in milliseconds.
+// watchKeys notes how long it takes from a key until the next picture is drawn, in milliseconds. Behind the last
+// of so many pictures there may be none.
 const watchKeys = `window.hour = [];
 document.addEventListener("keydown", (e) => {
 	const picture = () => document.querySelector("#big img");
 	const before = picture()?.src;
 	const look = () => {
 		const now = picture();
-		if (document.querySelector(".tile") !== null && (now === null || now.src === before || !now.complete || now.naturalWidth === 0)) {
+		const there = document.querySelector(".tile") !== null;
+		if (there ? now === null || now.src === before || !now.complete || now.naturalWidth === 0 : window.hour.length < %d - 1) {
 			requestAnimationFrame(look);
 		} else {
 			requestAnimationFrame(() => window.hour.push(performance.now() - e.timeStamp));
@@ -72,7 +74,7 @@ func TestPageHour(t *testing.T) {
 	}
 	v := visitor{t, b.Visit(t, address+"/", 1440, 900)}
 	v.wait("document.querySelectorAll('#keys button').length>0 && document.querySelectorAll('.tile').length>0 && [...document.images].every(i=>i.complete)")
-	v.run(chromedp.Evaluate(watchKeys, nil))
+	v.run(chromedp.Evaluate(fmt.Sprintf(watchKeys, *hourPictures), nil))
 	var classes []string
 	v.run(chromedp.Evaluate("[...document.querySelectorAll('#keys button')].map(b=>b.textContent.slice(2))", &classes))
 	began := time.Now()
