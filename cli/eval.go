@@ -99,8 +99,9 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	}
 	show := newOpening(notes, f.quiet)
 	options := predict.EvaluateOptions{Half: f.half, Unseen: f.unseen}
+	own := dir == "" && c.Data.Name == info.Config.Data.Name && f.config.file == "" // read as the run has read them
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding,
-		OneClass: true,
+		OneClass: !own || info.Config.Parent.Run != "",
 		Images:   func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long
 	if err != nil {
 		show.end()
@@ -141,6 +142,9 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 	f.config.settle = func(c *config.Config) {
 		if f.config.file == "" {
 			c.Data, c.Engine = info.Config.Data, info.Config.Engine // the last bits of embeddings depend on the engine
+			if _, moved := f.config.text("data.dir"); moved {
+				c.Data.Reading = "" // of the images there
+			}
 			c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder), trained.Located(c.Data.Backbone, info.Folder)
 		}
 		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {
