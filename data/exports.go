@@ -60,7 +60,9 @@ func (t *tree) metadata(asked bool, column string) (*reading, error) {
 		of, err := t.list(list, column)
 		var u *unsure
 		if errors.As(err, &u) {
-			u.readings = append([]string{ReadFolders}, u.readings...)
+			if train, _, err := t.aside().halves(true, &reading{}); err == nil && len(train) > 1 {
+				u.readings = append([]string{ReadFolders}, u.readings...)
+			}
 		}
 		if err != nil {
 			return nil, err

@@ -79,6 +79,9 @@ var layouts = []layout{
 		"metadata.csv": "file_name,breed,colour\ncat/1.png,x,red\ndog/2.png,y,red\n"},
 		fault: "line 1: there is no column label. Choose one, and give the same words to other commands: `ocl data info folder --data-dir ROOT data.reading=folders`, " +
 			"`ocl data info folder --data-dir ROOT data.reading=list:breed`, `ocl data info folder --data-dir ROOT data.reading=list:colour`"},
+	{name: "metadata without a label or class folders", files: "train/1.png train/2.png", texts: map[string]string{
+		"metadata.csv": "file_name,breed\ntrain/1.png,x\ntrain/2.png,y\n"},
+		fault: "Choose one, and give the same words to other commands: `ocl data info folder --data-dir ROOT data.reading=list:breed`"},
 	{name: "a column that is asked for", reading: "list:Breed", files: "1.png 2.png 3.png 4.png", texts: map[string]string{
 		"metadata.csv": "file_name,breed\n1.png,x\n2.png,x\n3.png,x\n4.png,y\n"}, train: "x x x y",
 		says: "with the class of each in the column Breed"},
