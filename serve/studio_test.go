@@ -614,6 +614,10 @@ func TestPredictionsForLabelStudio(t *testing.T) {
 			t.Errorf("task %d gets %+v, want version %s", i+1, list, now)
 		}
 	}
+	status, p = l.predict(choices("Dark", "BRIGHT"), 1) // which are the classes of the daemon
+	if name := p.Results[0][0].Result[0].Value.Choices[0]; status != http.StatusOK || name != "Dark" && name != "BRIGHT" {
+		t.Errorf("in other capitals: %d %+v", status, p)
+	}
 	status, p = l.predict(choices("bright", "else"), 1) // dark cannot be chosen
 	if status != http.StatusOK || p.Results[0][0].Result[0].Value.Choices[0] != "bright" || p.Results[0][0].Score > 0.5 {
 		t.Errorf("among other choices: %d %+v", status, p)

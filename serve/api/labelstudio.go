@@ -216,9 +216,9 @@ func (s *server) studioPart(r *http.Request, c labelstudio.Config, ids []int64, 
 	}
 	for i, list := range a.Guesses {
 		for _, g := range daemon.Guesses(list, s.model.Measure()) {
-			if c.Classes == nil || slices.Contains(c.Classes, g.Class) { // one that people can choose
+			if name := c.Choice(g.Class); name != "" { // one that people can choose
 				found[of[i]] = []studioPrediction{{s.studioVersion(a.Version), g.Probability, []studioResult{{c.Control, c.Object, "choices",
-					map[string][]string{"choices": {g.Class}}, g.Probability}}}}
+					map[string][]string{"choices": {name}}, g.Probability}}}}
 				break
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"ocl/internal/cause"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 )
 
 // Config is what of a labelling config a choice of one class for a picture needs.
@@ -18,6 +19,19 @@ type Config struct {
 	Object  string   // name of its Image, to_name of a result
 	Field   string   // of the data of a task, which has the address of the picture
 	Classes []string // that can be chosen; nil where each task brings its own
+}
+
+// Choice is the choice that is a class of the daemon, whose name may be another spelling of it; "" is none.
+func (c Config) Choice(class string) string {
+	if c.Classes == nil {
+		return class
+	}
+	for _, name := range c.Classes {
+		if spelling.Key(name) == spelling.Key(class) {
+			return name
+		}
+	}
+	return ""
 }
 
 // ParseConfig reads a labelling config. One that has not one choice of one class for one picture is an error. What else
