@@ -67,11 +67,12 @@ func EnergyCalibration(scores []float64, labels []int) (*Calibration, error) {
 	return &Calibration{Calibration: found}, nil
 }
 
-// Likeness is the cosine between the features of a sample and the nearest class mean. In the metric Λ = A⁻¹ it is
+// Likeness is how much nearer one class mean is to the features x of a sample than all are. With the cosines c_k of x and
+// the class means μ_k in the metric Λ = A⁻¹ it is
 //
-//	max_k μ_k·Λ·x / √(μ_k·Λ·μ_k · x·Λ·x)
+//	max_k c_k − ½·(1/K)·Σ_k c_k      c_k = μ_k·Λ·x / √(μ_k·Λ·μ_k · x·Λ·x)
 //
-// With the Cholesky factor U of A and z = U⁻ᵀ·x it is the cosine between z and U⁻ᵀ·μ_k.
+// With the Cholesky factor U of A and z = U⁻ᵀ·x, c_k is the cosine between z and U⁻ᵀ·μ_k.
 type Likeness struct {
 	Means  []float32  // [K,D]: U⁻ᵀ·μ_k, each of length 1 or 0
 	factor *dense.Sym // U; nil is the identity
@@ -109,17 +110,20 @@ func (l *Likeness) Of(dst []float64, features *tensor.Tensor) {
 	d := features.RowLen()
 	for i := range dst {
 		z := all[i*d:][:d]
-		most := math.Inf(-1)
+		most, all := math.Inf(-1), 0.0
 		for m := l.Means; len(m) > 0; m = m[d:] {
 			sum := 0.0
 			for j, v := range z {
 				sum += float64(v * float64(m[j]))
 			}
-			most = max(most, sum)
+			most, all = max(most, sum), all+sum
 		}
-		dst[i] = cosine(most, length(z))
+		dst[i] = cosine(stands(most, all, len(l.Means)/d), length(z))
 	}
 }
+
+// stands is the likeness of a sample whose largest cosine is most, and whose n cosines have the sum all.
+func stands(most, all float64, n int) float64 { return most - all/float64(2*n) }
 
 // whitest is the largest number of features for which a metric is kept: its factor has D²/2 numbers, and each sample
 // takes as many products. With more features the cosine is that of the features as they are.
@@ -324,11 +328,11 @@ func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64)
 			continue
 		}
 		of.Scores, of.Labels = append(of.Scores, v.scores[i*k:][:k]...), append(of.Labels, y)
-		known := math.Inf(-1)
+		most, all := math.Inf(-1), 0.0
 		for _, cosine := range v.like[i*k:][:k] {
-			known = max(known, cosine)
+			most, all = max(most, cosine), all+cosine
 		}
-		of.Known = append(of.Known, known)
+		of.Known = append(of.Known, stands(most, all, k))
 	}
 	found, err := calibrate.Fit(of)
 	if err != nil {

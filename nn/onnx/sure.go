@@ -11,8 +11,8 @@ type Calibration struct {
 	Slope       float64 // a, in (0,1]
 	Normalise   bool    // s is divided by the length of the features
 	// Whitening is [D,D], row by row, and Means [M,D] rows of length 1: the score of familiarity is the cosine between
-	// Whitening·features and the nearest of Means. Whitening may be nil for the identity. Without Means it is T·ln Σ
-	// exp(s/T).
+	// Whitening·features and the nearest of Means, less half of the mean of the cosines with all. Whitening may be nil for
+	// the identity. Without Means the score is T·ln Σ exp(s/T).
 	Whitening, Means []float32
 	Known            []float32 // scores of familiarity of known images, at least one
 	Unknown          float64   // images with a familiarity of this or less are unknown
@@ -78,8 +78,11 @@ func (m Model) familiar(g *graph, features, tempered, t string) string {
 	length := lengthOf(g, z, "white.length")
 	n := len(c.Means) / d
 	all := g.node("MatMul", "cosines.long", []string{z, g.floats("white.means", columns(c.Means, d), d, n)})
-	all = g.node("ReduceMax", "cosine.long", []string{all, g.ints("cosine.axes", []int64{1}, 1)}, attribute("keepdims", 1))
-	return g.node("Div", "cosine", []string{all, length})
+	axes := g.ints("cosine.axes", []int64{1}, 1)
+	most := g.node("ReduceMax", "cosine.long", []string{all, axes}, attribute("keepdims", 1))
+	mean := g.node("ReduceMean", "cosine.mean", []string{all, axes}, attribute("keepdims", 1))
+	half := g.node("Mul", "cosine.half", []string{mean, g.floats("half", []float32{0.5})})
+	return g.node("Div", "cosine", []string{g.node("Sub", "cosine.more", []string{most, half}), length})
 }
 
 // columns is the transpose of the rows of m [len(m)/d,d].
