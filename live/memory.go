@@ -173,11 +173,18 @@ func (t *Trainer) DropKept() error {
 	})
 }
 
-// WithoutKept is a state without the samples that [Trainer.DropKept] drops.
-func WithoutKept(state *checkpoint.Container) (*checkpoint.Container, error) {
+// How the sections of a state begin that have the samples of [Trainer.DropKept], and the calibration of
+// [Trainer.Calibrate], which depends on when it was asked for.
+const (
+	KeptSections   = "learner/kept/"
+	TestedSections = "live/calibration/"
+)
+
+// Without is a state without the sections whose names begin with prefix.
+func Without(state *checkpoint.Container, prefix string) (*checkpoint.Container, error) {
 	rest := checkpoint.NewContainer()
 	for _, name := range state.Names() {
-		if strings.HasPrefix(name, "learner/kept/") {
+		if strings.HasPrefix(name, prefix) {
 			continue
 		}
 		b, err := state.Decoder().Bytes(name)

@@ -34,8 +34,8 @@ type Prediction struct {
 	Familiarity float64 `json:"familiarity"`
 	Unknown     bool    `json:"unknown"`
 	Set         int     `json:"set"`
-	Version    int64   `json:"-"`          // of the model that answered
-	Measure    string  `json:"-"`          // "probability" or "distance"
+	Version     int64   `json:"-"` // of the model that answered
+	Measure     string  `json:"-"` // "probability" or "distance"
 }
 
 // Sample is what the daemon says of a sample that it has taken.

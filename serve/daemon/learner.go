@@ -359,7 +359,7 @@ func (l *learner) cleanVersion(ctx context.Context, number int64) error {
 		return nil
 	}
 	if sweep {
-		if c, err = live.WithoutKept(c); err != nil {
+		if c, err = live.Without(c, live.KeptSections); err != nil {
 			return err
 		}
 	}
