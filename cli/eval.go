@@ -231,7 +231,8 @@ func (f *evalFlags) strangers(cmd *cobra.Command, p *predict.Predictor, e *predi
 		return nil, nil
 	}
 	if p.Info().Sureness == nil {
-		return nil, fmt.Errorf("%s: the learner is not calibrated, so nothing is unknown to it. Leave out --unknown", pathOf(cmd))
+		return nil, fmt.Errorf("%s: the learner is not calibrated, so nothing is unknown to it. Leave out --unknown",
+			pathOf(cmd))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
 	files, err := listImages(ctx, []string{f.foreign}, notes)

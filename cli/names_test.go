@@ -20,8 +20,8 @@ func TestHostileNames(t *testing.T) {
 		"JSON": {asJSON: jsonFlag{given: true}}} {
 		var b bytes.Buffer
 		p := f.printer(&b, predict.Info{Measure: predict.Probability})
-		if err := errors.Join(p.print(labelled{file: name, Answer: predict.Answer{Guesses: []predict.Guess{{Class: 1, Name: name, Value: 0.5}}}}),
-			p.end()); err != nil {
+		one := predict.Answer{Guesses: []predict.Guess{{Class: 1, Name: name, Value: 0.5}}}
+		if err := errors.Join(p.print(labelled{file: name, Answer: one}), p.end()); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(b.String(), "\x1b\u202e\u200b\u009b") || !strings.Contains(b.String(), "cmd|") {

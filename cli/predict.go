@@ -430,8 +430,8 @@ type labelledJSON struct {
 	// Bytes is the name where it is not UTF-8. JSON has no other texts, so Image has U+FFFD for what is none.
 	Bytes   []byte      `json:"image_base64,omitempty"`
 	Guesses []guessJSON `json:"guesses,omitempty"`
-	// Familiarity is the share of images of known classes that look as strange, in (0,1], where the learner is calibrated. If
-	// it is small, the image is unknown: it looks like none of the classes.
+	// Familiarity is the share of images of known classes that look as strange, in (0,1], where the learner is calibrated.
+	// If it is small, the image is unknown: it looks like none of the classes.
 	Familiarity *float64 `json:"familiarity,omitempty"`
 	Unknown     *bool    `json:"unknown,omitempty"`
 	Error       string   `json:"error,omitempty"`

@@ -371,9 +371,9 @@ func (s *slot) see(i int, image []byte) error {
 	return nil
 }
 
-// judge writes the k best guesses of a model for each input of the slot to dst, in one pass. It returns a verdict for each
-// input where they are wanted and the model is calibrated. A logit that is not finite is an error that wraps [ocl.ErrDiverged]. A panic becomes an
-// error, and the slot gets another workspace.
+// judge writes the k best guesses of a model for each input of the slot to dst, in one pass. It returns a verdict for
+// each input where they are wanted and the model is calibrated. A logit that is not finite is an error that wraps
+// [ocl.ErrDiverged]. A panic becomes an error, and the slot gets another workspace.
 func (s *slot) judge(m *model, dst []predict.Guess, k int, want bool) (verdicts []predict.Verdict, err error) {
 	defer func() {
 		if v := recover(); v != nil {

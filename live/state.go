@@ -66,8 +66,8 @@ func (t *Trainer) SaveState(e *checkpoint.Encoder) error {
 	return t.change("save", func() error { return t.save(e, t.header(), nil, t.core) })
 }
 
-// Digest is the SHA-256 of what SaveState writes but the calibration of [Trainer.Calibrate], in 64 hexadecimal digits: it
-// is that of all trainers that have learned the same.
+// Digest is the SHA-256 of what SaveState writes but the calibration of [Trainer.Calibrate], in 64 hexadecimal digits:
+// it is that of all trainers that have learned the same.
 func (t *Trainer) Digest() (string, error) {
 	state, sum := checkpoint.NewContainer(), sha256.New()
 	if err := t.SaveState(state.Encoder()); err != nil {

@@ -231,8 +231,8 @@ func (t *Trainer) Sureness() *predict.Sureness {
 
 // Calibrate finds out how sure a network may be, by images, uint8 [C,H,W], that it has not learned, and the names of
 // their classes; those of classes that are not published are passed over. It is what the published copy says of them,
-// and that copy uses it at once. Other methods know it by themselves, or answer by distances: for them it does nothing, and
-// asks for no image. The sequence must not call what changes the trainer. Too few images are an error that wraps
+// and that copy uses it at once. Other methods know it by themselves, or answer by distances: for them it does nothing,
+// and asks for no image. The sequence must not call what changes the trainer. Too few images are an error that wraps
 // [ErrFew].
 func (t *Trainer) Calibrate(images iter.Seq2[[]byte, string]) error {
 	return t.change("calibrate", func() error {

@@ -25,8 +25,9 @@ type Model struct {
 }
 
 // Judge fills dst [n,k] with the k best guesses for each of the inputs x [n,C,H,W], 1 ≤ k ≤ K, in one pass. Their
-// values are probabilities, or distances of Means without a Calibration. scores [K] is room that it changes. familiar [n] gets the familiarity of each input; it is nil where
-// nobody asks, or where there is no Calibration. A logit that is not finite is an error that wraps [ocl.ErrDiverged].
+// values are probabilities, or distances of Means without a Calibration. scores [K] is room that it changes. familiar
+// [n] gets the familiarity of each input; it is nil where nobody asks, or where there is no Calibration. A logit that
+// is not finite is an error that wraps [ocl.ErrDiverged].
 func (m *Model) Judge(ws *nn.Workspace, dst []Guess, k int, x *tensor.Tensor, scores, familiar []float64) error {
 	var out nn.Outputs
 	var all []float64 // [n,K]

@@ -64,7 +64,8 @@ type Answer struct {
 // Verdict says how sure the guesses for an image are.
 type Verdict struct {
 	// Familiarity is the share of images of known classes that look as strange as this one, in (0,1]; 0 where the learner
-	// is not calibrated. It is at most Unknown of [Sureness] where the image is Unknown: it looks like none of the classes.
+	// is not calibrated. It is at most Unknown of [Sureness] where the image is Unknown: it looks like none of the
+	// classes.
 	Familiarity float64
 	Unknown     bool
 	// Score is larger the more the image looks like the classes. It can be compared for images of one learner alone.
@@ -74,8 +75,8 @@ type Verdict struct {
 	Set int
 }
 
-// Verdict is that of an image with these guesses and this score of familiarity. It is zero where c and s are nil: of a learner
-// that is not calibrated.
+// Verdict is that of an image with these guesses and this score of familiarity. It is zero where c and s are nil: of a
+// learner that is not calibrated.
 func (s *Sureness) Verdict(c *learner.Calibration, guesses []Guess, score float64) (v Verdict) {
 	if s == nil {
 		return v

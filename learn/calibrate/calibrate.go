@@ -37,8 +37,8 @@ const Least = 10
 // ErrFew is wrapped by the error of [Fit] about too few samples or classes.
 var ErrFew = errors.New("too few samples to calibrate by")
 
-// Samples are what a calibration is fitted to. Scores of a sample, and its familiarity, come from a learner that has not
-// learned the sample.
+// Samples are what a calibration is fitted to. Scores of a sample, and its familiarity, come from a learner that has
+// not learned the sample.
 type Samples struct {
 	Scores []float64 // [n,K]
 	Labels []int     // [n]: the right class, a column of Scores

@@ -67,8 +67,8 @@ func EnergyCalibration(scores []float64, labels []int) (*Calibration, error) {
 	return &Calibration{Calibration: found}, nil
 }
 
-// Likeness is how much nearer one class mean is to the features x of a sample than all are. With the cosines c_k of x and
-// the class means μ_k in the metric Λ = A⁻¹ it is
+// Likeness is how much nearer one class mean is to the features x of a sample than all are. With the cosines c_k of x
+// and the class means μ_k in the metric Λ = A⁻¹ it is
 //
 //	max_k c_k − ½·(1/K)·Σ_k c_k      c_k = μ_k·Λ·x / √(μ_k·Λ·μ_k · x·Λ·x)
 //
@@ -157,10 +157,10 @@ func (l *RanPAC) Calibrate(ctx context.Context) (*Calibration, error) {
 	return l.calibrate(ctx, l.rule())
 }
 
-// LeaveOut returns the scores [n,K] of samples that were observed with the labels of b, each as the learner without that
-// sample gives them, with the ridge as it is. Column k is that of the k-th class that was observed, in rising order. A
-// sample that cannot be left out, such as the only one of its class, has NaN. Prepare comes before it. It changes
-// nothing.
+// LeaveOut returns the scores [n,K] of samples that were observed with the labels of b, each as the learner without
+// that sample gives them, with the ridge as it is. Column k is that of the k-th class that was observed, in rising
+// order. A sample that cannot be left out, such as the only one of its class, has NaN. Prepare comes before it. It
+// changes nothing.
 func (l *SLDA) LeaveOut(ctx context.Context, b ocl.Batch) ([]float64, error) {
 	if !l.ready {
 		return nil, fmt.Errorf("learner: slda: no classifier is computed of the present sums. Call Prepare first")

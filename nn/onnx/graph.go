@@ -9,9 +9,10 @@ import (
 // graph is the parts of a graph as they are added. Nodes come after those whose outputs they read.
 type graph struct {
 	nodes, constants, inputs, outputs []message
-	unit                              string            // the features, scaled to length 1; "" before anything asked for them
-	lengths                           map[string]string // of rows, by the name of the node
-	prefix                            string            // of the names that are added
+	// the features, scaled to length 1; "" before anything asked for them
+	unit    string
+	lengths map[string]string // of rows, by the name of the node
+	prefix  string            // of the names that are added
 }
 
 // node adds an operation with one output and returns the output's name, which is the node's too. An input "" is left

@@ -44,7 +44,7 @@ func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "str
 // Embeddings without Frozen embeddings [batch,D] in float32, and these outputs:
 //
 //	label                  int64 [batch], the class by the first of Rules
-//	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits without Sure
+//	logits, probabilities  float32 [batch,K], for a rule without means; without Sure the softmax of the logits
 //	scores                 float32 [batch,K], for a rule with means: −‖φ/‖φ‖ − μ_k‖², or NoMean for a class without one
 //	NAME_label             int64 [batch], the class by each further rule of that name
 //	probabilities          float32 [batch,K], with Sure of the first rule
@@ -56,10 +56,11 @@ type Model struct {
 	Net        *nn.Network
 	Embeddings bool // the network takes embeddings [D,1,1] as they are: Mean and Std say nothing then
 	// the pretrained network that makes the embeddings of images; nil is none: Fit and Inner say nothing then
-	Frozen     *Frozen
-	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
-	Fit        Fit
-	Inner      int          // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
+	Frozen    *Frozen
+	Mean, Std []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
+	Fit       Fit
+	// side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
+	Inner      int
 	Rules      []Rule       // at least one; at most one is without means, and those with means share them
 	Sure       *Calibration // of the first rule; nil is none
 	ClassNames []string     // [K], or nil

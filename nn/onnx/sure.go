@@ -1,11 +1,11 @@
 package onnx
 
-// Calibration says how sure the answers of the first of Rules may be. A model without one has probabilities that are the
-// softmax of its logits.
+// Calibration says how sure the answers of the first of Rules may be. A model without one has probabilities that are
+// the softmax of its logits.
 //
-// With scores s of the K classes, which are the logits or minus the squared distances, the model computes p = softmax(s/T)
-// and ln q/(1−q) = a·ln p₁/(1−p₁) for the largest of p, as package calibrate of ocl does; and the familiarity of an image,
-// the share of images of known classes that look as strange.
+// With scores s of the K classes, which are the logits or minus the squared distances, the model computes p =
+// softmax(s/T) and ln q/(1−q) = a·ln p₁/(1−p₁) for the largest of p, as package calibrate of ocl does; and the
+// familiarity of an image, the share of images of known classes that look as strange.
 type Calibration struct {
 	Temperature float64 // T
 	Slope       float64 // a, in (0,1]

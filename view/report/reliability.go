@@ -26,8 +26,8 @@ func Reliability(r metric.Reliability) *chart.Lines {
 
 // trusted is the chart without learners.
 func trusted() *chart.Lines {
-	l := &chart.Lines{XLabel: "probability of the best class, %", YLabel: "share that is right, %", XMax: 100, Percent: true,
-		Say: func(y, _ float64) string { return count.Fixed(y, 1) }}
+	l := &chart.Lines{XLabel: "probability of the best class, %", YLabel: "share that is right, %", XMax: 100,
+		Percent: true, Say: func(y, _ float64) string { return count.Fixed(y, 1) }}
 	l.Series = []chart.Series{{Label: "as said", Width: 1, X: []int{0, 100}, Y: []float64{0, 100},
 		Half: []float64{math.NaN(), math.NaN()},
 		Look: chart.Look{Class: "plain", Light: "#767676", Dark: "#9a9a9a", Dash: []float64{4, 3}}}}
@@ -84,7 +84,8 @@ func (s *setting) reliability() []block {
 			if n := float64(b.N); b.N > 0 {
 				f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(count.Fixed(float64(i)/15, 2), float64(i)/15),
 					numCell(count.Fixed(float64(i+1)/15, 2), float64(i+1)/15), numCell(count.Number(b.N), n),
-					numCell(count.Fixed(b.Confidence/n, 3), b.Confidence/n), numCell(count.Fixed(float64(b.Right)/n, 3), float64(b.Right)/n)))
+					numCell(count.Fixed(b.Confidence/n, 3), b.Confidence/n),
+					numCell(count.Fixed(float64(b.Right)/n, 3), float64(b.Right)/n)))
 			}
 		}
 		over := func(of func(*result.Calibration) *float64) metric.Estimate {

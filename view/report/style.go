@@ -215,8 +215,8 @@ func head(title, style string, more ...template.HTML) template.HTML {
 // it lacks nothing else. Its files become one, as a page from a disk can import none.
 func PageScript() string { return Module(tableJS, domJS, chartJS, deckJS, triangleJS, pageJS) }
 
-// Module makes one module of scripts, each of which imports from those before it alone. No two of them may have the same
-// name for something.
+// Module makes one module of scripts, each of which imports from those before it alone. No two of them may have the
+// same name for something.
 func Module(scripts ...string) string {
 	return unneeded.ReplaceAllString(strings.Join(scripts, ""), "")
 }
