@@ -122,7 +122,7 @@ func TestPageByKeyboard(t *testing.T) {
 				t.Fatal(err)
 			}
 			proxy := httptest.NewServer(http.StripPrefix("/cats", httputil.NewSingleHostReverseProxy(at)))
-			defer proxy.Config.Close() // which waits for no stream
+			t.Cleanup(func() { _ = proxy.Config.Close() }) // which waits for no stream, and is behind the end of the tab
 			page := address + "/"
 			if name == "390" {
 				page = proxy.URL + "/cats/"

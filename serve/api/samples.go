@@ -226,8 +226,8 @@ func (s *server) list(_ http.ResponseWriter, r *http.Request) (int, any, error) 
 	if q.Offset, err = number(r, "offset", 0, 0, math.MaxInt32); err != nil {
 		return 0, nil, err
 	}
-	list, total, err := s.daemon.List(r.Context(), q)
-	return http.StatusOK, map[string]any{"samples": list, "total": total}, err
+	list, err := s.daemon.List(r.Context(), q)
+	return http.StatusOK, list, err
 }
 
 // history answers GET /v1/history: what was done to pictures, classes and versions, and by whom, the last first.

@@ -37,12 +37,19 @@ type listed struct {
 	doubt float64
 }
 
-// List returns a part of the samples that a query means, and how many there are. The daemon looks at those that wait
-// for a label afterwards, so a later list knows more of them.
-func (d *Daemon) List(ctx context.Context, q Query) (part []Info, total int, err error) {
+// Listing is a part of the samples that a query means.
+type Listing struct {
+	Samples []Info `json:"samples"`
+	Total   int    `json:"total"` // that the query means
+	Stale   int    `json:"stale"` // of the part, at which the version that answers has not looked yet
+}
+
+// List returns a part of the samples that a query means. The daemon looks at those that wait for a label afterwards, so
+// a later list knows more of them.
+func (d *Daemon) List(ctx context.Context, q Query) (l Listing, err error) {
 	q.Filter = cmp.Or(q.Filter, FilterUnlabelled)
 	if !slices.Contains(Filters, q.Filter) {
-		return nil, 0, fmt.Errorf("daemon: there is no filter %.40q. Use one of %v", q.Filter, Filters)
+		return l, fmt.Errorf("daemon: there is no filter %.40q. Use one of %v", q.Filter, Filters)
 	}
 	select {
 	case d.looked <- struct{}{}:
@@ -61,13 +68,17 @@ func (d *Daemon) List(ctx context.Context, q Query) (part []Info, total int, err
 		slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(b.order, a.order) })
 	}
 	if err != nil {
-		return nil, 0, err
+		return l, err
 	}
-	part = []Info{}
-	for _, l := range list[min(q.Offset, len(list)):min(q.Offset+q.Count, len(list))] {
-		part = append(part, l.Info)
+	l = Listing{[]Info{}, len(list), 0}
+	version, room := d.Version(), d.looks.room()
+	for _, one := range list[min(q.Offset, len(list)):min(q.Offset+q.Count, len(list))] {
+		l.Samples = append(l.Samples, one.Info)
+		if k := d.looks.get(one.ID); one.State == StateRemembered && version > 0 && (k == nil && room || k != nil && k.version < version) {
+			l.Stale++
+		}
 	}
-	return part, len(list), nil
+	return l, nil
 }
 
 // listed are the samples that a query means, in any order.

@@ -12,7 +12,7 @@ import (
 // seen waits until the daemon has looked at all remembered pictures by what was learned last.
 func seen(t *testing.T, d *Daemon) {
 	t.Helper()
-	if _, _, err := d.List(t.Context(), Query{Count: 1}); err != nil {
+	if _, err := d.List(t.Context(), Query{Count: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.until(t.Context(), func() bool {
@@ -28,7 +28,8 @@ func seen(t *testing.T, d *Daemon) {
 // ids lists the ids of a query.
 func ids(t *testing.T, d *Daemon, q Query) (all []string, total int) {
 	t.Helper()
-	part, total, err := d.List(t.Context(), q)
+	l, err := d.List(t.Context(), q)
+	part, total := l.Samples, l.Total
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestRememberedBeforeLearned(t *testing.T) {
 	if all, total := ids(t, d, Query{Count: 100}); len(all) != 60 || total != 60 {
 		t.Errorf("%d of %d wait", len(all), total)
 	}
-	if _, _, err := d.List(t.Context(), Query{Like: "id-0", Count: 1}); !errors.Is(err, live.ErrNothing) {
+	if _, err := d.List(t.Context(), Query{Like: "id-0", Count: 1}); !errors.Is(err, live.ErrNothing) {
 		t.Errorf("like another one before anything is learned: %v", err)
 	}
 	for i := range 30 {
@@ -62,10 +63,18 @@ func TestRememberedBeforeLearned(t *testing.T) {
 	if err := d.Wait(t.Context(), []string{"id-29"}); err != nil {
 		t.Fatal(err)
 	}
+	d.looks.put("id-31", &look{version: 1}) // of a version of before
+	if l, err := d.List(t.Context(), Query{Count: 100}); err != nil || l.Stale == 0 {
+		t.Errorf("none of those that an older version has looked at is stale, or %v", err)
+	}
 	seen(t, d)
-	part, total, err := d.List(t.Context(), Query{Count: 100})
+	l, err := d.List(t.Context(), Query{Count: 100})
+	part, total := l.Samples, l.Total
 	if err != nil || total != 30 {
 		t.Fatalf("%d wait, %v", total, err)
+	}
+	if l.Stale != 0 {
+		t.Errorf("%d of those that were looked at are stale", l.Stale)
 	}
 	var whole []string
 	for _, i := range part {
@@ -87,7 +96,8 @@ func TestRememberedBeforeLearned(t *testing.T) {
 		t.Errorf("guessed as class 1: %v", all)
 	}
 	d.looks.put("id-31", &look{}) // as of before anything was learned
-	like, n, err := d.List(t.Context(), Query{Like: "id-31", Count: 10})
+	l, err = d.List(t.Context(), Query{Like: "id-31", Count: 10})
+	like, n := l.Samples, l.Total
 	if err != nil || n != 30 || like[0].ID != "id-31" {
 		t.Fatalf("%+v of %d, %v", like, n, err)
 	}
@@ -97,13 +107,13 @@ func TestRememberedBeforeLearned(t *testing.T) {
 			t.Errorf("%s of %s is %v like one of class 1", l.ID, list[n].Label, *l.Likeness)
 		}
 	}
-	if _, _, err := d.List(t.Context(), Query{Like: "id-0", Count: 1}); !errors.Is(err, ErrLabelled) {
+	if _, err := d.List(t.Context(), Query{Like: "id-0", Count: 1}); !errors.Is(err, ErrLabelled) {
 		t.Errorf("like one with a label: %v", err)
 	}
-	if _, _, err := d.List(t.Context(), Query{Like: "nobody", Count: 1}); !errors.Is(err, ErrNotFound) {
+	if _, err := d.List(t.Context(), Query{Like: "nobody", Count: 1}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("like one that is not there: %v", err)
 	}
-	if _, _, err := d.List(t.Context(), Query{Filter: "blue", Count: 1}); err == nil {
+	if _, err := d.List(t.Context(), Query{Filter: "blue", Count: 1}); err == nil {
 		t.Error("there is a filter blue")
 	}
 }
@@ -170,7 +180,8 @@ func TestDoubted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	part, total, err := d.List(t.Context(), Query{Filter: FilterDoubted, Count: 100})
+	l, err := d.List(t.Context(), Query{Filter: FilterDoubted, Count: 100})
+	part, total := l.Samples, l.Total
 	if err != nil || total != 4 {
 		t.Fatalf("%d are doubted, %v", total, err)
 	}

@@ -180,7 +180,8 @@ func TestMarks(t *testing.T) {
 	for range 2 {
 		for filter, want := range map[string][]string{"": {list[2].ID, list[4].ID, list[5].ID},
 			FilterSkipped: {list[0].ID}, FilterDeleted: {list[1].ID}, FilterLabelled: {list[3].ID}} {
-			part, total, err := d.List(t.Context(), Query{Filter: filter, Count: 10})
+			l, err := d.List(t.Context(), Query{Filter: filter, Count: 10})
+			part, total := l.Samples, l.Total
 			var ids []string
 			for _, i := range part {
 				ids = append(ids, i.ID)

@@ -10,6 +10,9 @@ const mostListed = 60;
 // fewest is the number of pictures below which further ones are fetched.
 const fewest = 40;
 
+// staleAfter is when pictures are asked for again at which the daemon has not looked yet, in milliseconds.
+const staleAfter = 1500;
+
 // mostActions is the number of actions that can be undone.
 const mostActions = 100;
 
@@ -79,7 +82,7 @@ let anchor = ""; // from which a range is chosen
 let classes = [];
 let several = false;
 const chosen = new Set();
-const gone = new Set(); // ids that were dealt with, which the daemon may list for a moment more
+const gone = new Set(); // ids that are being dealt with, which the daemon may still list
 const cells = new Map(); // by id
 const lines = new Map(); // what is under way for an id, so that its requests stay in their order
 const actions = []; // that can be undone
@@ -208,6 +211,7 @@ function look() {
 
 let fetching; // a fetch that is under way
 let again = false;
+let stale; // the timer that asks again
 
 // fill fetches what is missing on this page of the list. What is there stays where it is, so that nothing moves away under a pointer.
 export async function fill() {
@@ -233,19 +237,16 @@ export async function fill() {
       }
       total = answer.total;
       const fresh = new Map(answer.samples.map((info) => [info.id, info]));
-      for (const id of before) {
-        if (!fresh.has(id) && !lines.has(id)) {
-          gone.delete(id);
-        }
-      }
       list = list.map((info) => fresh.get(info.id) ?? info).filter((info) => !gone.has(info.id));
       const here = new Set(list.map((info) => info.id));
       for (const info of answer.samples) {
-        if (!here.has(info.id) && !gone.has(info.id) && list.length < mostListed) {
+        if (!here.has(info.id) && !before.has(info.id) && !gone.has(info.id) && list.length < mostListed) {
           list.push(info);
         }
       }
       draw();
+      clearTimeout(stale);
+      stale = answer.stale > 0 ? setTimeout(fill, staleAfter) : undefined;
     } while (again);
   })();
   try {
@@ -301,8 +302,8 @@ async function act(action, infos) {
   draw();
   look();
   const failed = await each(infos, (info) => action.send(info));
+  ids.forEach((id) => gone.delete(id)); // a list that is asked for from now on knows it
   if (failed.length > 0) {
-    failed.forEach(({ one }) => gone.delete(one.id));
     say(`${things(failed.length)} not ${action.text}: ${failed[0].error.message}`);
     list = [...failed.map(({ one }) => one).filter((info) => !list.some((other) => other.id === info.id)), ...list];
     draw();
