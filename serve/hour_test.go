@@ -46,9 +46,9 @@ document.addEventListener("keydown", (e) => {
 	look();
 }, true)`
 
-// TestPageHour labels pictures by the keyboard alone, as a person would in an hour, without the time of looking. It logs
-// how long the page keeps a person waiting after each key, and how many pictures a minute that leaves to somebody who
-// looks at each for 1.5 s. All labels are those that were pressed.
+// TestPageHour labels pictures by the keyboard alone, as a person would in an hour, without the time of looking. It
+// logs how long the page keeps a person waiting after each key, and how many pictures a minute that leaves to somebody
+// who looks at each for 1.5 s. All labels are those that were pressed.
 func TestPageHour(t *testing.T) {
 	b := browsertest.Start(t)
 	address := *hour

@@ -54,8 +54,8 @@ func (v visitor) wait(what string) {
 	}
 }
 
-// press presses keys. A letter comes without the event by which it is typed, which would go to a field that has the focus
-// by then.
+// press presses keys. A letter comes without the event by which it is typed, which would go to a field that has the
+// focus by then.
 func (v visitor) press(keys ...string) {
 	v.t.Helper()
 	for _, key := range keys {
@@ -108,9 +108,9 @@ func remembered(t *testing.T, c *client.Client, from, n int) {
 	}
 }
 
-// TestPageByKeyboard: in Chromium, on a phone and on a screen, a person labels by the keyboard alone, from a daemon that
-// knows no class: makes classes, labels by digits and by the guess, skips, deletes, chooses several, and undoes each of
-// these. The phone comes by a proxy that gives the daemon a prefix.
+// TestPageByKeyboard: in Chromium, on a phone and on a screen, a person labels by the keyboard alone, from a daemon
+// that knows no class: makes classes, labels by digits and by the guess, skips, deletes, chooses several, and undoes
+// each of these. The phone comes by a proxy that gives the daemon a prefix.
 func TestPageByKeyboard(t *testing.T) {
 	b := browsertest.Start(t)
 	for name, size := range sizes {
@@ -238,7 +238,8 @@ func TestPageByKeyboard(t *testing.T) {
 	}
 }
 
-// TestPageByPointer: the mouse chooses by clicks and by a frame, a button labels what is chosen, and a picture is added.
+// TestPageByPointer: the mouse chooses by clicks and by a frame, a button labels what is chosen, and a picture is
+// added.
 func TestPageByPointer(t *testing.T) {
 	b := browsertest.Start(t)
 	address, c := served(t, 0)

@@ -110,7 +110,8 @@ func TestAPictureAtItsOwnSize(t *testing.T) {
 			t.Errorf("the headers are %v", h)
 		}
 	}
-	id := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?remember=true", raw, make([]byte, 3*32*32))).Predictions[0].ID
+	p := read[predictions](t, r.want(http.StatusOK, "POST", "/v1/predictions?remember=true", raw, make([]byte, 3*32*32)))
+	id := p.Predictions[0].ID
 	if got := r.want(http.StatusOK, "GET", "/v1/samples/"+id+"/picture?kept=true", "", nil); !bytes.HasPrefix(got, []byte("\x89PNG")) {
 		t.Errorf("of pixels: %.20q", got)
 	}

@@ -348,8 +348,8 @@ func (k *book) relabel(e journal.Event, b body) (o *op, err error) {
 	return o, nil
 }
 
-// unlabel takes the label of a sample away, which waits for another one then: out of the queue, of what is held out, and
-// of what was learned as far as that can be undone. The picture of one that was cut comes with the event.
+// unlabel takes the label of a sample away, which waits for another one then: out of the queue, of what is held out,
+// and of what was learned as far as that can be undone. The picture of one that was cut comes with the event.
 func (k *book) unlabel(e journal.Event, b body) (o *op, err error) {
 	m := k.samples[e.ID]
 	switch {

@@ -38,7 +38,8 @@ type body struct {
 	Guesses []Guess  `json:"guesses,omitempty"`
 	Unknown bool     `json:"unknown,omitempty"` // as the daemon said with them
 	Version int64    `json:"version,omitempty"` // that made the guesses
-	// of a correction, or where a label is taken away: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older programs
+	// of a correction, or where a label is taken away: UndoesAll, UndoesMemory or UndoesNothing; "" of events of older
+	// programs
 	Undoes string `json:"undoes,omitempty"`
 	Digest string `json:"digest,omitempty"` // of the pixels of a picture that comes or gets a label
 }

@@ -60,10 +60,14 @@ func (d *Daemon) List(ctx context.Context, q Query) (l Listing, err error) {
 	case q.Like != "":
 		list, err = d.alike(ctx, q.Like, list)
 	case q.Filter == FilterUnlabelled:
-		slices.SortFunc(list, func(a, b listed) int { return cmp.Or(cmp.Compare(b.doubt, a.doubt), cmp.Compare(a.order, b.order)) })
+		slices.SortFunc(list, func(a, b listed) int {
+			return cmp.Or(cmp.Compare(b.doubt, a.doubt), cmp.Compare(a.order, b.order))
+		})
 		err = d.mix(list, q.Offset+q.Count)
 	case q.Filter == FilterDoubted:
-		slices.SortFunc(list, func(a, b listed) int { return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(b.order, a.order)) })
+		slices.SortFunc(list, func(a, b listed) int {
+			return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(b.order, a.order))
+		})
 	default:
 		slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(b.order, a.order) })
 	}
@@ -74,7 +78,8 @@ func (d *Daemon) List(ctx context.Context, q Query) (l Listing, err error) {
 	version, room := d.Version(), d.looks.room()
 	for _, one := range list[min(q.Offset, len(list)):min(q.Offset+q.Count, len(list))] {
 		l.Samples = append(l.Samples, one.Info)
-		if k := d.looks.get(one.ID); one.State == StateRemembered && version > 0 && (k == nil && room || k != nil && k.version < version) {
+		k := d.looks.get(one.ID)
+		if one.State == StateRemembered && version > 0 && (k == nil && room || k != nil && k.version < version) {
 			l.Stale++
 		}
 	}

@@ -118,8 +118,8 @@ func TestRememberedBeforeLearned(t *testing.T) {
 	}
 }
 
-// TestMix: of pictures of which the learner is as unsure, those come first that are unlike, and two that are the same do
-// not follow each other; a picture of which it is surer comes later, and equals stay in their order.
+// TestMix: of pictures of which the learner is as unsure, those come first that are unlike, and two that are the same
+// do not follow each other; a picture of which it is surer comes later, and equals stay in their order.
 func TestMix(t *testing.T) {
 	t.Parallel()
 	d := open(t, t.TempDir(), sums("slda"))

@@ -144,8 +144,8 @@ type ClassAccuracy struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Test lets a version that is kept predict the samples that are held out now; 0 is the one that answers. So versions can
-// be compared: each sees the same pictures. One version is tested at a time.
+// Test lets a version that is kept predict the samples that are held out now; 0 is the one that answers. So versions
+// can be compared: each sees the same pictures. One version is tested at a time.
 func (d *Daemon) Test(ctx context.Context, version int64) (a Accuracy, err error) {
 	select {
 	case d.testing <- struct{}{}:

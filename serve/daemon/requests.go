@@ -37,8 +37,8 @@ func (d *Daemon) checkPixels(pixels []byte) error {
 // arrival is a picture that came.
 type arrival struct {
 	digest string // of its pixels
-	// what stands for it in memory and on the disk: its file, where that has at most half as many bytes as its pixels, and
-	// else its pixels
+	// what stands for it in memory and on the disk: its file, where that has at most half as many bytes as its pixels,
+	// and else its pixels
 	kept   []byte
 	pixels []byte // where the file is kept
 }
@@ -232,8 +232,8 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 	return r, nil
 }
 
-// Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was learned
-// of it is undone as far as a correction undoes it. One whose picture is not there any more keeps its label.
+// Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was
+// learned of it is undone as far as a correction undoes it. One whose picture is not there any more keeps its label.
 func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err error) {
 	for {
 		d.state.mu.Lock()

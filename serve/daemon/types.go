@@ -156,7 +156,8 @@ const (
 	StateErased     = "erased"
 )
 
-// Marks of a picture that waits for its label. Both are out of the way of whoever labels, until somebody looks for them.
+// Marks of a picture that waits for its label. Both are out of the way of whoever labels, until somebody looks for
+// them.
 const (
 	MarkSkipped = "skipped" // nobody knew what it shows
 	MarkDeleted = "deleted" // it shall have no label; only Forget erases it

@@ -203,8 +203,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestHistory: it says who did what, what was there before, and what can be undone. It has the last thousand deeds, goes
-// on after a start, and knows nothing of what was forgotten.
+// TestHistory: it says who did what, what was there before, and what can be undone. It has the last thousand deeds,
+// goes on after a start, and knows nothing of what was forgotten.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	dir, o := t.TempDir(), small()
