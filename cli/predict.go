@@ -329,7 +329,7 @@ func (l *labelling) strangers(w io.Writer) {
 	if s == nil || l.unknown == 0 {
 		return
 	}
-	fmt.Fprintf(w, "Unknown: %s, which look stranger than %s of those of known classes. Of images of other classes, %s are found so.\n",
+	fmt.Fprintf(w, "Unknown: %s. Such images look stranger than %s of those of known classes; of images of other classes %s, are found so.\n",
 		count.Of(l.unknown, "image"), percent(1-s.Unknown), aboutHalf)
 }
 
@@ -385,9 +385,13 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 			if r.err != nil {
 				return write(r.file, "", "", "", "", r.err.Error(), "")
 			}
+			unknown := ""
+			if info.Sureness != nil {
+				unknown = strconv.FormatBool(r.Unknown)
+			}
 			for i, g := range r.Guesses {
 				if err := write(r.file, strconv.Itoa(i+1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64),
-					"", strconv.FormatBool(r.Unknown)); err != nil {
+					"", unknown); err != nil {
 					return err
 				}
 			}
@@ -457,7 +461,7 @@ func newLabelledJSON(r labelled, info predict.Info) labelledJSON {
 	if r.err != nil {
 		line.Error = r.err.Error()
 	}
-	if info.Sureness != nil {
+	if info.Sureness != nil && r.err == nil {
 		line.Familiarity, line.Unknown = &r.Familiarity, &r.Unknown
 	}
 	for _, g := range r.Guesses {

@@ -44,8 +44,8 @@ func (p *Predictor) sure(o Options, why string) (err error) {
 	}
 	switch s := p.info.Sureness; {
 	case s == nil && (o.Unknown != 0 || o.Coverage != 0):
-		return fmt.Errorf("predict: %s: the learner is not calibrated, so nobody knows what is unknown to it: %s", p.info.Folder,
-			why)
+		return fmt.Errorf("predict: %s: the learner is not calibrated, so nobody knows what is unknown to it: %s",
+			p.info.Folder, why)
 	case s == nil:
 		p.info.Notes = append(p.info.Notes, "probabilities are not calibrated, and nothing is called unknown: "+why)
 	case c.Resolution() > s.Unknown && o.Unknown != 0:

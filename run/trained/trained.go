@@ -141,7 +141,7 @@ func (t *Model) Calibration(ctx context.Context) (c *learner.Calibration, why st
 	case t.tested != nil:
 		c = &learner.Calibration{Calibration: t.tested}
 	default:
-		why = "the run has not tested its learner after its last task, or an older program has run it"
+		why = "the run has not tested its learner on ten images or more after its last task, or an older program has run it"
 	}
 	return c, why, nil
 }
