@@ -28,9 +28,9 @@ type Prediction struct {
 	ID         string  `json:"id"`
 	Remembered bool    `json:"remembered"` // its label may come later, by [Client.Label]
 	Guesses    []Guess `json:"guesses"`    // the best first
-	// Familiarity is the share of pictures of known classes that look as strange, in (0,1]; 0 where the model is not calibrated. If
-	// it is small, Unknown says that the picture looks like none of the classes. Set is how many of the first guesses must
-	// be named so that the right one is among them; 0 where the daemon has no --coverage.
+	// Familiarity is the share of pictures of known classes that look as strange, in (0,1]; 0 where the model is not
+	// calibrated. If it is small, Unknown says that the picture looks like none of the classes. Set is how many of the
+	// first guesses must be named so that the right one is among them; 0 where the daemon has no --coverage.
 	Familiarity float64 `json:"familiarity"`
 	Unknown     bool    `json:"unknown"`
 	Set         int     `json:"set"`

@@ -148,8 +148,8 @@ func (d *Daemon) Remember(ctx context.Context, list []Remembered, who string) ([
 			mine[r.ID] = came[i].digest
 			receipts = append(receipts, Receipt{ID: r.ID, State: StateRemembered})
 			p.ids = append(p.ids, r.ID)
-			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Unknown: r.Unknown, Version: r.Version,
-				Digest: came[i].digest}, came[i].kept), nil)
+			p.add(event(kindRemember, r.ID, who, body{Guesses: Guesses(r.Guesses, d.Measure()), Unknown: r.Unknown,
+				Version: r.Version, Digest: came[i].digest}, came[i].kept), nil)
 		}
 		return d.ready()
 	})
