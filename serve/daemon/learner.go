@@ -382,6 +382,9 @@ func (l *learner) cleanVersion(ctx context.Context, number int64) error {
 		}
 	}
 	last = l.undone[len(l.undone)-1].Number
+	if c, err = live.Without(c, undoneSection); err != nil { // that of a sweep before
+		return err
+	}
 	if err := (checkpoint.Parts{checkpoint.JSON(undoneSection, &last)}).SaveState(c.Encoder()); err != nil {
 		return err
 	}

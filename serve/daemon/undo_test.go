@@ -399,3 +399,35 @@ func TestErasedLeavesVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestSweptTwice: what calibrates a learner goes from a version again and again, where the journal does not have the
+// pictures any more of samples that are forgotten one after the other.
+func TestSweptTwice(t *testing.T) {
+	t.Parallel()
+	o := sums("slda")
+	d := open(t, t.TempDir(), o)
+	learn(t, d, samples(0, 20))
+	applied(t, d)
+	v, err := d.Keep(t.Context(), "v", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		learn(t, d, samples(100+5*i, 5)) // so that each snapshot has an event of its own
+		applied(t, d)
+		between(d, func() {
+			if err := d.snapshot(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for i := range 2 {
+		f, err := d.Forget(t.Context(), Which{IDs: []string{fmt.Sprint("id-", i)}}, "me")
+		if err != nil || f.Undone != 0 {
+			t.Fatalf("%+v, %v: want one of which the journal has no picture", f, err)
+		}
+	}
+	if err := d.Rollback(t.Context(), v.Number, "me"); err != nil {
+		t.Error(err)
+	}
+}
