@@ -37,7 +37,7 @@ type Evaluation struct {
 	// Reliability counts the images by the probability of their best guess; zero where values are distances.
 	Reliability metric.Reliability
 	Unknown     int       // images of known classes that are called unknown; 0 without Info.Sureness
-	Familiar    []float64 // the familiarity of each image, in no order; nil without Info.Sureness
+	Familiar    []float64 // the familiarity of each image, in their order; nil without Info.Sureness
 	Notes       []string
 }
 
@@ -175,7 +175,9 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	)
 	step := part * max(1, p.slots.All()[0].ws.Workers())
 	parts := slices.Collect(slices.Chunk(samples, step))
-	keep := func(these []sample, guesses []Guess, familiar []float64, err error) {
+	confidence, right := make([]float64, len(samples)), make([]bool, len(samples))
+	e.Familiar = p.room(len(samples))
+	keep := func(from int, these []sample, guesses []Guess, familiar []float64, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -184,14 +186,12 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 			return
 		}
 		answers := p.answers(guesses, familiar, len(these))
-		e.Familiar = append(e.Familiar, familiar...)
+		copy(e.Familiar[min(from, len(e.Familiar)):], familiar)
 		for i, s := range these {
 			if answers[i].Unknown {
 				e.Unknown++
 			}
-			if p.info.Measure == Probability {
-				e.Reliability.Add(guesses[i].Value, guesses[i].Class == s.class)
-			}
+			confidence[from+i], right[from+i] = guesses[i].Value, guesses[i].Class == s.class
 			e.Confusion.Add(s.class, guesses[i].Class)
 			if guesses[i].Class == s.class {
 				e.Correct++
@@ -211,11 +211,16 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 					familiar = room[:len(parts[i])]
 				}
 				err := p.predictSamples(guesses[:len(these)], familiar, buf, these, set)
-				keep(these, guesses[:len(these)], familiar, err)
+				keep(int(i)*step, these, guesses[:len(these)], familiar, err)
 			}
 		})
 	}
 	wg.Wait()
+	if errs == nil && e.Images == len(samples) && p.info.Measure == Probability {
+		for i, c := range confidence { // in their order, so that the sums are those of any number of goroutines
+			e.Reliability.Add(c, right[i])
+		}
+	}
 	if errs == nil && e.Images < len(samples) {
 		errs = fmt.Errorf("predict: stopped after %s of %s: %w. Evaluate again for the whole result", count.Number(e.Images),
 			count.Of(len(samples), "image"), context.Cause(ctx))

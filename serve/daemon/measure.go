@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"ocl/live"
+	"ocl/predict"
+	"ocl/run/metric"
 )
 
 // measureEvery is the number of samples that are learned between two tests on the held-out ones.
@@ -35,33 +38,36 @@ func (d *Daemon) heldOut() (h heldOut) {
 	return h
 }
 
-// tested counts the samples that are held out, and of these those that a trainer predicts right, by class. It returns
-// the version that has predicted.
-func (d *Daemon) tested(ctx context.Context, t *live.Trainer, h heldOut) (right, all map[string]int, version int64,
-	err error) {
+// tested counts the samples that are held out, and of these those that a trainer predicts right, by class; and how far
+// its probabilities are right. It returns the version that has predicted.
+func (d *Daemon) tested(ctx context.Context, t *live.Trainer, h heldOut) (right, all map[string]int,
+	sure metric.Reliability, version int64, err error) {
 	right, all = map[string]int{}, map[string]int{}
 	for i := 0; i < len(h.ids); i += live.MaxPictures {
 		var seen [][]byte
 		for k := i; k < min(i+live.MaxPictures, len(h.ids)); k++ {
 			one, err := d.see(ctx, h.ids[k], h.pictures[k])
 			if err != nil {
-				return nil, nil, 0, err
+				return nil, nil, sure, 0, err
 			}
 			seen = append(seen, one)
 		}
 		a, err := t.PredictSeen(1, seen)
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, nil, sure, 0, err
 		}
 		version = a.Version
 		for k, g := range a.Guesses {
 			all[h.labels[i+k]]++
+			if t.Measure() == predict.Probability {
+				sure.Add(g[0].Value, g[0].Name == h.labels[i+k])
+			}
 			if g[0].Name == h.labels[i+k] {
 				right[h.labels[i+k]]++
 			}
 		}
 	}
-	return right, all, version, nil
+	return right, all, sure, version, nil
 }
 
 // measure looks at the held-out samples, if that is due: after many samples, and of each version when nothing else is
@@ -77,7 +83,7 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	if !due {
 		return
 	}
-	right, all, version, err := d.tested(ctx, d.trainer, h)
+	right, all, sure, version, err := d.tested(ctx, d.trainer, h)
 	if err != nil {
 		return
 	}
@@ -106,6 +112,15 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 		sum += right[name]
 	}
 	d.kept.HeldOut.Accuracy = float64(sum) / float64(len(h.ids))
+	if ece := sure.ECE(); !math.IsNaN(ece) {
+		d.kept.HeldOut.ECE = &ece
+	}
+	for _, b := range sure {
+		if n := float64(b.N); b.N > 0 {
+			d.kept.HeldOut.Reliability = append(d.kept.HeldOut.Reliability,
+				ReliabilityBin{b.N, b.Confidence / n, float64(b.Right) / n})
+		}
+	}
 }
 
 // uncalibrated says whether the held-out pictures, of which there are n, may calibrate the learner and have not yet.
@@ -170,7 +185,7 @@ func (d *Daemon) Test(ctx context.Context, version int64) (a Accuracy, err error
 		}
 	}
 	h := d.heldOut()
-	right, all, answered, err := d.tested(ctx, t, h)
+	right, all, _, answered, err := d.tested(ctx, t, h)
 	if err != nil {
 		return a, err
 	}

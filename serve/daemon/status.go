@@ -71,6 +71,17 @@ type HeldOut struct {
 	Forgetting float64 `json:"forgetting"` // mean over classes of the best accuracy less the one now
 	Samples    int     `json:"samples"`
 	Version    int64   `json:"version"`
+	// ECE is the expected calibration error of the probabilities, in [0,1]; null where values are distances. That of a
+	// network that these pictures have calibrated is a little too small.
+	ECE         *float64         `json:"ece"`
+	Reliability []ReliabilityBin `json:"reliability,omitempty"`
+}
+
+// ReliabilityBin has the pictures whose best class has about one probability.
+type ReliabilityBin struct {
+	Samples     int     `json:"samples"`
+	Probability float64 `json:"probability"` // mean
+	Accuracy    float64 `json:"accuracy"`
 }
 
 // Drift says how often ADWIN has found a drift of the errors, and when it did last.

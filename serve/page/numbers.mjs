@@ -15,6 +15,9 @@ export function tiles(s) {
       percentOf(s.held_out?.accuracy, s.held_out?.samples),
       s.held_out ? `${count(s.held_out.samples)} pictures, forgotten: ${percentOf(s.held_out.forgetting, s.held_out.samples)}` : "",
     ],
+    ...(typeof s.held_out?.ece === "number" && s.held_out.samples >= enough
+      ? [["error of the probabilities", (100 * s.held_out.ece).toFixed(1), `points, on ${count(s.held_out.samples)} held-out pictures`]]
+      : []),
     ["learned", count(s.samples.learned), s.samples.answering < s.samples.learned ? `${count(s.samples.answering)} of them in what answers` : `${count(s.rates.learned)} a second`],
     ["waiting to be learned", count(s.samples.waiting), `${count(s.samples.queue)} at most`],
     ["predictions a second", count(s.rates.predictions), latency ? `${latency.p50.toFixed(1)} ms, one of a hundred above ${latency.p99.toFixed(1)} ms` : ""],
@@ -95,6 +98,29 @@ function chart(history) {
   );
 }
 
+// trusted is a picture of how often answers of a probability are right: on the straight line the probabilities are right.
+function trusted(held) {
+  const bins = held && held.samples >= enough ? (held.reliability ?? []) : [];
+  byId("reliability").hidden = bins.length === 0;
+  if (bins.length === 0) {
+    return;
+  }
+  const side = 160;
+  const at = (b) => `${side * b.probability} ${side - side * b.accuracy}`;
+  const picture = svg("svg", { viewBox: `-40 -10 ${side + 80} ${side + 45}`, role: "img" });
+  picture.append(svg("title", {}, `Of held-out pictures: ${bins.map((b) => `with about ${percent(b.probability)}, ${percent(b.accuracy)} of ${count(b.samples)} right`).join("; ")}`));
+  for (const share of [0, 0.5, 1]) {
+    const y = side - side * share;
+    picture.append(svg("path", { class: "grid-line", d: `M0 ${y}H${side}` }), svg("text", { x: -6, y: y + 4, "text-anchor": "end" }, 100 * share + " %"));
+  }
+  picture.append(
+    svg("path", { class: "grid-line", d: `M0 ${side}L${side} 0` }),
+    svg("path", { class: "course heldout", d: `M${bins.map(at).join("L")}` }),
+    svg("text", { x: side, y: side + 18, "text-anchor": "end" }, "probability, to 100 %"),
+  );
+  byId("reliability").querySelector("div").replaceChildren(picture);
+}
+
 // showNumbers shows a status.
 export function showNumbers(s) {
   const states = { learning: "learning", idle: "waiting for samples", stopped: "not learning", recovering: "recovering", draining: "ending" };
@@ -112,6 +138,7 @@ export function showNumbers(s) {
     }),
   );
   chart(s.history);
+  trusted(s.held_out);
   byId("class-rows").replaceChildren(
     ...ordered(s.classes).map((c) => {
       const row = element("tr");
