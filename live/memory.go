@@ -169,6 +169,9 @@ func (t *Trainer) UnlearnFrom(weights *checkpoint.Container, pixels []byte, y []
 // image that nobody can show any more. It goes on with its present calibration until it has others.
 func (t *Trainer) DropKept() error {
 	return t.change("drop what is kept", func() error {
+		if err := t.calibrated(); err != nil { // so that the state does not depend on when it was published
+			return err
+		}
 		return t.core.keptPart().LoadState(checkpoint.NewContainer().Decoder())
 	})
 }

@@ -153,19 +153,28 @@ func (t *Trainer) own(d *checkpoint.Decoder) (header, error) {
 // [learner.Weighted] it wraps [ErrMethod].
 func (t *Trainer) Weights() (state *checkpoint.Container, err error) {
 	err = t.change("weights", func() error {
-		k := t.core
-		if _, sums := k.learner.(learner.Sums); sums && k.predicts() { // so that their calibration is among them
-			if err := k.prepare(context.Background()); err != nil {
-				return t.ended(err)
-			}
-			if _, err := k.calibration(context.Background()); err != nil {
-				return t.ended(err)
-			}
+		if err := t.calibrated(); err != nil { // so that the calibration is among them
+			return err
 		}
 		state, err = t.weights()
 		return err
 	})
 	return state, err
+}
+
+// calibrated computes the calibration of a learner of sums, in the goroutine that learns.
+func (t *Trainer) calibrated() error {
+	k := t.core
+	if _, sums := k.learner.(learner.Sums); !sums || !k.predicts() {
+		return nil
+	}
+	if err := k.prepare(context.Background()); err != nil {
+		return t.ended(err)
+	}
+	if _, err := k.calibration(context.Background()); err != nil {
+		return t.ended(err)
+	}
+	return nil
 }
 
 // Version returns Weights with the samples by which they are calibrated, for going back to them by SetWeights, and for
