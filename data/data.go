@@ -91,6 +91,26 @@ type Set struct {
 	Orders Orders
 	// Incomplete says that images of the published set are absent, so that some classes or domains may have none.
 	Incomplete bool
+	// Root is the folder of the files of the images, and List the file that names them; "" where there is none. A set that
+	// was lent has none.
+	Root string `json:"-"`
+	List string `json:"-"`
+	// Faults are the image files that are left out because they cannot be read.
+	Faults []FileFault `json:"-"`
+}
+
+// File is the file of an image of a half of the set, as this system opens it; "" where a file has many images.
+func (s *Set) File(half Split, i int) string {
+	if half.Files == nil {
+		return ""
+	}
+	return placeOf(s.Root, half.Files[i], s.List != "")
+}
+
+// FileFault is a file that cannot be read.
+type FileFault struct {
+	File string // as this system opens it
+	Why  string
 }
 
 // Orders are published orders of tasks, such as the ten of CORe50.
@@ -113,6 +133,9 @@ type Split struct {
 	Task []int32
 	// Unreadable [K] is how many images of each class are left out because they cannot be read; nil where none is.
 	Unreadable []int
+	// Files [N] are the files of the images as they were found, below Set.Root; nil where a file has many images. See
+	// [Set.File].
+	Files []string `json:"-"`
 }
 
 // Len is the number N of images.

@@ -50,7 +50,7 @@ func (p summedPart) Sum(i int) [sha256.Size]byte { return p.of.(summed).Sum(int(
 // take returns the part of a split at the given places, in that order.
 func (s Split) take(at []int32) Split {
 	return Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at),
-		Task: pick(s.Task, at), Unreadable: s.Unreadable}
+		Task: pick(s.Task, at), Unreadable: s.Unreadable, Files: pick(s.Files, at)}
 }
 
 // taken is some of the images of a source.

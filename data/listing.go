@@ -97,8 +97,14 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 	set := l.set
 	set.C, set.H, set.W = 3, l.pictures.side, l.pictures.side
 	without := map[int]bool{}
+	if l.pictures.lines != nil {
+		set.List = l.pictures.source()
+	}
 	for _, f := range dropped {
 		without[f.Image] = true
+		if l.pictures.packed == nil {
+			set.Faults = append(set.Faults, FileFault{l.pictures.place(f.Image), f.Message})
+		}
 	}
 	if len(dropped) > 0 {
 		set.Notes = append(set.Notes, droppedNote(dropped))
@@ -114,6 +120,9 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		if set.Tasks > 0 {
 			all.Task = append(all.Task, e.task)
 		}
+	}
+	if l.pictures.packed == nil {
+		set.Root, all.Files = l.pictures.root, l.pictures.files
 	}
 	for half, what := range []string{"training", "testing"} {
 		var at []int32 // places

@@ -98,13 +98,16 @@ func (p pictures) source() string {
 	return from
 }
 
-// place is the path of file i: below the root, or anywhere if a list has an absolute path.
-func (p pictures) place(i int) string {
-	name := filepath.FromSlash(p.files[i])
-	if p.lines != nil && filepath.IsAbs(name) {
+// place is the path of file i.
+func (p pictures) place(i int) string { return placeOf(p.root, p.files[i], p.lines != nil) }
+
+// placeOf is the path of a file below a root, or anywhere if a list has an absolute path.
+func placeOf(root, file string, listed bool) string {
+	name := filepath.FromSlash(file)
+	if listed && filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(p.root, name)
+	return filepath.Join(root, name)
 }
 
 // respell looks for files that are not where a list says under the same names as other systems write them: with slashes
