@@ -257,6 +257,12 @@ const (
 	// ImageListField is the length of a field in a CSV list of images, in bytes. It is the longest path of Linux. Key:
 	// none.
 	ImageListField = 4096
+	// DoctorImages is how many images are examined at once, in images. Each is compared with every other one. Key:
+	// `data.train_per_class`.
+	DoctorImages = 1 << 19
+	// DoctorScores is the number of images times that of classes of an examination, in numbers. All probabilities stand in
+	// memory, with 4 bytes each. Key: `data.train_per_class`.
+	DoctorScores = 1 << 29
 	// Set is how much memory the images of an npz file or of drawn glyphs may take, in bytes. More would not fit beside a
 	// network on usual machines. Key: none.
 	Set = 16 << 30

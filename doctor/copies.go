@@ -1,0 +1,221 @@
+package doctor
+
+import (
+	"context"
+	"crypto/sha256"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// side² is the number of values by which images are compared.
+const side = 16
+
+// What makes two images near copies: their difference hashes differ in few of 64 bits, and their pixels, grey and made
+// smaller, correlate. Of the 1.8 thousand million pairs of Mini-ImageNet none is called so by mistake
+// (docs/pictures.md).
+const (
+	hashBits    = 6
+	correlation = 0.98
+)
+
+// print is what copies of an image share.
+type print struct {
+	sum    [sha256.Size]byte // of the pixels
+	hash   uint64            // a bit for each of 8×8 places: it is darker than the one to its right
+	values []float32         // [side²] of mean 0 and length 1; nil where there is nothing to see
+}
+
+// copies finds images that are there several times.
+func (e *exam) copies(ctx context.Context) error {
+	prints := make([]print, e.found.Images)
+	if err := e.each(ctx, "images compared", len(prints), func() func(i int) error {
+		buf := make([]uint8, e.set.ImageLen())
+		return func(i int) error {
+			pixels, err := e.pixels(e.set, i, buf)
+			if err != nil {
+				return err
+			}
+			prints[i].sum = sha256.Sum256(pixels)
+			if !e.set.Embeddings {
+				prints[i].look(pixels, e.set.C, e.set.H, e.set.W)
+			}
+			return nil
+		}
+	}); err != nil {
+		return err
+	}
+	same := make([]int, len(prints)) // the first image with the same pixels
+	first := map[[sha256.Size]byte]int{}
+	var each []int // first images
+	for i := range prints {
+		before, there := first[prints[i].sum]
+		if !there {
+			before = i
+			first[prints[i].sum] = i
+			each = append(each, i)
+		}
+		same[i] = before
+	}
+	root := slices.Clone(same) // the first of a group
+	find := func(i int) int {
+		for root[i] != i {
+			i = root[i]
+		}
+		return i
+	}
+	pairs, err := e.near(ctx, prints, each)
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		a, b := find(p[0]), find(p[1])
+		root[max(a, b)] = min(a, b)
+	}
+	groups := map[int][]int{}
+	for i := range prints {
+		r := find(i)
+		groups[r] = append(groups[r], i)
+	}
+	for i := range prints {
+		if g := groups[i]; len(g) > 1 {
+			e.group(g, slices.ContainsFunc(g, func(k int) bool { return same[k] != same[g[0]] }))
+		}
+	}
+	return nil
+}
+
+// group adds the finding about images that are copies.
+func (e *exam) group(g []int, near bool) {
+	f := Finding{Kind: Duplicate, Near: near}
+	labels, tests := map[int]bool{}, 0
+	for _, i := range g {
+		m := e.image(i)
+		labels[e.label(i)] = true
+		if m.Test {
+			tests++
+		}
+		f.Images = append(f.Images, m)
+	}
+	switch {
+	case len(labels) > 1: // nobody knows which is right
+		f.Kind = TwoLabels
+	case tests > 0 && tests < len(g):
+		f.Kind = TestInTraining
+	}
+	kept := f.Kind == TwoLabels
+	for k := range f.Images {
+		m := &f.Images[len(f.Images)-1-k] // those for testing first, which stay
+		if f.Kind == Duplicate {
+			m = &f.Images[k]
+		}
+		m.Move = f.Kind != TwoLabels && kept
+		kept = true
+	}
+	e.add(f)
+}
+
+// each calls do for every number below n, on all cores. worker makes what one goroutine does.
+func (e *exam) each(ctx context.Context, what string, n int, worker func() func(i int) error) error {
+	var next, done atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	workers := min(runtime.GOMAXPROCS(0), max(n, 1))
+	for w := range workers {
+		group.Go(func() error {
+			do := worker()
+			for ctx.Err() == nil {
+				i := int(next.Add(1) - 1)
+				if i >= n {
+					return nil
+				}
+				if err := do(i); err != nil {
+					return err
+				}
+				if d := done.Add(1); w == 0 { // one goroutine tells it
+					e.progress(e.set.Name+": "+what, int(d), n)
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// near finds the pairs of images that are near copies.
+func (e *exam) near(ctx context.Context, prints []print, of []int) ([][2]int, error) {
+	of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return prints[i].values == nil })
+	found := make([][][2]int, len(of))
+	err := e.each(ctx, "images paired", len(of), func() func(k int) error {
+		return func(k int) error {
+			a := &prints[of[k]]
+			for _, i := range of[k+1:] {
+				if b := &prints[i]; bits.OnesCount64(a.hash^b.hash) <= hashBits && dot(a.values, b.values) >= correlation {
+					found[k] = append(found[k], [2]int{of[k], i})
+				}
+			}
+			return nil
+		}
+	})
+	return slices.Concat(found...), err
+}
+
+func dot(a, b []float32) (sum float64) {
+	for i, v := range a {
+		sum += float64(v) * float64(b[i])
+	}
+	return sum
+}
+
+// look makes the hash and the values of an image [c,h,w]. One without contrast has none.
+func (p *print) look(pixels []uint8, c, h, w int) {
+	const least = 4 // standard deviation in levels, below which noise alone is compared
+	grey := shrunk(pixels, c, h, w, 9, 8)
+	for y := range 8 {
+		for x := range 8 {
+			p.hash <<= 1
+			if grey[y*9+x] < grey[y*9+x+1] {
+				p.hash |= 1
+			}
+		}
+	}
+	values := shrunk(pixels, c, h, w, side, side)
+	mean, square := 0.0, 0.0
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		square += (v - mean) * (v - mean)
+	}
+	if square < least*least*float64(len(values)) {
+		return
+	}
+	p.values = make([]float32, len(values))
+	for i, v := range values {
+		p.values[i] = float32((v - mean) / math.Sqrt(square))
+	}
+}
+
+// shrunk is the mean of all channels of an image [c,h,w] in each of across×down places.
+func shrunk(pixels []uint8, c, h, w, across, down int) []float64 {
+	out := make([]float64, across*down)
+	for y := range down {
+		top, bottom := y*h/down, max((y+1)*h/down, y*h/down+1)
+		for x := range across {
+			left, right := x*w/across, max((x+1)*w/across, x*w/across+1)
+			sum := 0
+			for channel := range c {
+				for row := top; row < bottom; row++ {
+					for _, v := range pixels[(channel*h+row)*w+left : (channel*h+row)*w+right] {
+						sum += int(v)
+					}
+				}
+			}
+			out[y*across+x] = float64(sum) / float64(c*(bottom-top)*(right-left))
+		}
+	}
+	return out
+}

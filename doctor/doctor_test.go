@@ -1,0 +1,322 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/image/draw"
+
+	"ocl"
+	"ocl/data"
+)
+
+// scene is a picture of several waves of colour, which differ with the seed.
+func scene(seed uint64) *image.RGBA {
+	r := rand.New(rand.NewPCG(seed, 1))
+	img := image.NewRGBA(image.Rect(0, 0, 96, 96))
+	var waves [6][4]float64
+	for i := range waves {
+		waves[i] = [4]float64{r.Float64()*0.3 - 0.15, r.Float64()*0.3 - 0.15, r.Float64() * 6, float64(r.IntN(3))}
+	}
+	for y := range 96 {
+		for x := range 96 {
+			v := [3]float64{110, 110, 110}
+			for _, w := range waves {
+				v[int(w[3])] += 30 * math.Sin(w[0]*float64(x)+w[1]*float64(y)+w[2])
+			}
+			img.SetRGBA(x, y, color.RGBA{uint8(min(max(v[0], 0), 255)), uint8(min(max(v[1], 0), 255)),
+				uint8(min(max(v[2], 0), 255)), 255})
+		}
+	}
+	return img
+}
+
+func asJPEG(t *testing.T, img image.Image, quality int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// folder is a folder with files.
+func folder(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func opened(t *testing.T, dir string) *data.Set {
+	t.Helper()
+	t.Setenv("OCL_CACHE", t.TempDir())
+	set, err := data.Open(t.Context(), data.Spec{Name: "folder", Dir: dir, SkipUnreadable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// line is a finding as a text.
+func line(dir string, f Finding) string {
+	var names []string
+	for _, m := range f.Images {
+		name := m.Name(dir)
+		if m.Move {
+			name += "!"
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := fmt.Sprint(f.Kind, " ", strings.Join(names, " "), strings.Join(f.Classes, " "))
+	if f.Near {
+		text += " near"
+	}
+	return text
+}
+
+func lines(dir string, list []Finding) (all []string) {
+	for _, f := range list {
+		all = append(all, line(dir, f))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestFiles: copies, halves, files and classes, of which each is found once, and nothing else is. Of copies in both
+// halves the one for training is to go, and of copies under two labels none.
+func TestFiles(t *testing.T) {
+	files := map[string][]byte{}
+	for i, class := range []string{"cat", "dog"} {
+		for n := range 6 {
+			files[fmt.Sprintf("train/%s/%d.jpg", class, n)] = asJPEG(t, scene(uint64(10*i+n)), 95)
+			files[fmt.Sprintf("test/%s/%d.jpg", class, n)] = asJPEG(t, scene(uint64(100+10*i+n)), 95)
+		}
+	}
+	small := image.NewRGBA(image.Rect(0, 0, 20, 40))
+	draw.BiLinear.Scale(small, small.Bounds(), scene(300), image.Rect(0, 0, 96, 96), draw.Src, nil)
+	var tiny bytes.Buffer
+	if err := png.Encode(&tiny, small); err != nil {
+		t.Fatal(err)
+	}
+	scaled, bright := image.NewRGBA(image.Rect(0, 0, 67, 67)), scene(2)
+	draw.CatmullRom.Scale(scaled, scaled.Bounds(), scene(1), image.Rect(0, 0, 96, 96), draw.Src, nil)
+	for i, v := range bright.Pix {
+		if i%4 < 3 {
+			bright.Pix[i] = uint8(min(255, int(v)*13/10))
+		}
+	}
+	for name, text := range map[string][]byte{
+		"train/cat/again.jpg":    files["train/cat/0.jpg"],
+		"train/cat/scaled.png":   asJPEG(t, scaled, 90),
+		"train/cat/bright.jpg":   asJPEG(t, bright, 90),
+		"train/dog/cat.jpg":      files["train/cat/3.jpg"],
+		"train/dog/leak.jpg":     files["test/dog/0.jpg"],
+		"train/dog/nearleak.jpg": asJPEG(t, scene(111), 40),
+		"train/cat/broken.jpg":   files["train/cat/0.jpg"][:300],
+		"train/cat/tiny.png":     tiny.Bytes(),
+		"train/eel/1.jpg":        asJPEG(t, scene(200), 95),
+		"train/eel/2.jpg":        asJPEG(t, scene(201), 95),
+		"test/eel/1.jpg":         asJPEG(t, scene(202), 95),
+	} {
+		files[name] = text
+	}
+	dir := folder(t, files)
+	set := opened(t, dir)
+	found, err := Examine(t.Context(), set, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := slices.DeleteFunc(slices.Clone(found.List), func(f Finding) bool {
+		return f.Kind == WrongLabel || f.Kind == Alike // the pictures show nothing
+	})
+	want := []string{
+		"duplicate train/cat/0.jpg train/cat/again.jpg!",
+		"duplicate train/cat/1.jpg train/cat/scaled.png! near",
+		"duplicate train/cat/2.jpg train/cat/bright.jpg! near",
+		"few_images eel",
+		"test_in_training test/dog/0.jpg train/dog/leak.jpg!",
+		"test_in_training test/dog/1.jpg train/dog/nearleak.jpg! near",
+		"tiny train/cat/tiny.png",
+		"two_labels train/cat/3.jpg train/dog/cat.jpg",
+		"unreadable train/cat/broken.jpg",
+	}
+	if got := lines(dir, list); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for i, f := range found.List[1:] {
+		if slices.Index(Kinds, f.Kind) < slices.Index(Kinds, found.List[i].Kind) {
+			t.Errorf("%s comes after %s", f.Kind, found.List[i].Kind)
+		}
+	}
+	quick, err := Examine(t.Context(), set, Options{Quick: true})
+	if err != nil || len(quick.Of(WrongLabel))+len(quick.Of(Tiny)) > 0 || len(quick.Of(TestInTraining)) != 2 {
+		t.Errorf("quick: %v, %v", lines(dir, quick.List), err)
+	}
+}
+
+// TestEmptyImages: images without contrast are copies only where their pixels are the same.
+func TestEmptyImages(t *testing.T) {
+	files := map[string][]byte{}
+	for n := range 12 {
+		img := image.NewRGBA(image.Rect(0, 0, 64, 64))
+		draw.Draw(img, img.Bounds(), image.NewUniform(color.Gray{uint8(20 * n)}), image.Point{}, draw.Src)
+		img.SetRGBA(n, n, color.RGBA{uint8(20*n + 8), 0, 0, 255})
+		files[fmt.Sprintf("%s/%d.jpg", []string{"a", "b"}[n%2], n)] = asJPEG(t, img, 95)
+	}
+	found, err := Examine(t.Context(), opened(t, folder(t, files)), Options{Quick: true})
+	if err != nil || len(found.List) > 0 && found.List[0].Kind != Few {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// embeddings is a set of embeddings around the centres of classes, of which some have another label.
+func embeddings(wrong map[int]int32) *data.Set {
+	const classes, each, width = 4, 40, 6
+	r := rand.New(rand.NewPCG(7, 7))
+	set := &data.Set{Name: "made", C: width, H: 1, W: 1, Embeddings: true, Classes: classes,
+		ClassNames: []string{"ant", "bee", "cat", "dog"}}
+	for half, split := range []*data.Split{&set.Train, &set.Test} {
+		var block data.Block
+		block.Size = 2 * width
+		for i := range classes * each {
+			y := int32(i % classes)
+			x := make([]float32, width)
+			for j := range x {
+				x[j] = float32(r.NormFloat64())
+			}
+			x[y] += 7
+			stored := make([]byte, 2*width)
+			ocl.Float16{}.Put(stored, x)
+			block.Pixels = append(block.Pixels, stored...)
+			if other, is := wrong[half*classes*each+i]; is {
+				y = other
+			}
+			split.Y = append(split.Y, y)
+		}
+		split.Images = block
+	}
+	return set
+}
+
+// TestWrongLabels: labels that were changed come first, with the class that is right, and the estimate of their share
+// is near it.
+func TestWrongLabels(t *testing.T) {
+	wrong := map[int]int32{}
+	for n := range 32 { // a tenth, in both halves
+		i := 10*n + n%7
+		wrong[i] = int32((i + 1 + n%3) % 4)
+	}
+	found, err := Examine(t.Context(), embeddings(wrong), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := found.Of(WrongLabel)
+	if len(list) < len(wrong) {
+		t.Fatalf("%d are listed, want all %d", len(list), len(wrong))
+	}
+	for n, f := range list[:len(wrong)] {
+		m := f.Images[0]
+		i := m.Index
+		if m.Test {
+			i += 160
+		}
+		if _, is := wrong[i]; !is || f.Suggested != []string{"ant", "bee", "cat", "dog"}[i%4] ||
+			n > 0 && f.Probability < list[n-1].Probability {
+			t.Errorf("place %d has %+v, whose label is right, or it is out of order", n, f)
+		}
+		if m.Move != f.Sure {
+			t.Errorf("%+v: only what is sure is to go", f)
+		}
+	}
+	if !found.Looked || found.WrongShare < 0.07 || found.WrongShare > 0.13 {
+		t.Errorf("%.3f of the labels are said to be wrong, and a tenth is", found.WrongShare)
+	}
+	if clean, err := Examine(t.Context(), embeddings(nil), Options{}); err != nil || clean.WrongShare > 0.02 {
+		t.Errorf("%.3f of right labels are said to be wrong, %v", clean.WrongShare, err)
+	}
+}
+
+// TestAlike: two classes whose images are the same but for noise are named, and no others.
+func TestAlike(t *testing.T) {
+	wrong := map[int]int32{}
+	for i := range 320 {
+		if i%4 == 1 && i/4%2 == 0 {
+			wrong[i] = 2
+		}
+		if i%4 == 2 && i/4%2 == 0 {
+			wrong[i] = 1
+		}
+	}
+	found, err := Examine(t.Context(), embeddings(wrong), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := found.Of(Alike); len(list) != 1 || !slices.Equal(list[0].Classes, []string{"bee", "cat"}) {
+		t.Errorf("alike are %+v", list)
+	}
+}
+
+// TestNothingToSay: features that do not tell the classes apart call no label wrong, and say so; so do few images.
+func TestNothingToSay(t *testing.T) {
+	wrong := map[int]int32{}
+	r := rand.New(rand.NewPCG(3, 3))
+	for i := range 320 {
+		wrong[i] = int32(r.IntN(4))
+	}
+	found, err := Examine(t.Context(), embeddings(wrong), Options{})
+	if err != nil || found.Looked || len(found.Of(WrongLabel)) > 0 ||
+		!strings.Contains(strings.Join(found.Notes, ""), "too few to call labels wrong") {
+		t.Errorf("%+v, %v", found, err)
+	}
+	few := embeddings(nil)
+	for _, half := range []*data.Split{&few.Train, &few.Test} {
+		block := half.Images.(data.Block)
+		block.Pixels = block.Pixels[:4*block.Size]
+		half.Images, half.Y = block, half.Y[:4]
+	}
+	found, err = Examine(t.Context(), few, Options{})
+	if err != nil || !strings.Contains(strings.Join(found.Notes, ""), "too few images") {
+		t.Errorf("few: %+v, %v", found, err)
+	}
+}
+
+// TestRefused: embeddings of other images, and a context that has ended.
+func TestRefused(t *testing.T) {
+	set := embeddings(nil)
+	part := *set
+	part.Train.Y = part.Train.Y[:3]
+	if _, err := Examine(t.Context(), set, Options{Features: &part}); err == nil ||
+		!strings.Contains(err.Error(), "Make the embeddings of all images") {
+		t.Errorf("other embeddings: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Examine(ctx, set, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended context: %v", err)
+	}
+	large := *set
+	large.Classes = 1 << 22
+	if _, err := Examine(t.Context(), &large, Options{}); err == nil || !strings.Contains(err.Error(), "data.train_per_class") {
+		t.Errorf("too large: %v", err)
+	}
+}
