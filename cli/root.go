@@ -47,8 +47,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.PersistentFlags().Bool("no-color", false,
 		"print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newEmbed(), newTune(), newMethods(), newData(),
-		newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
+	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newDoctor(), newEmbed(), newTune(), newMethods(),
+		newData(), newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
 		newEval(), newInspect(), newConfig())
 	for _, cmd := range allCommands(root) {
 		cmd.Flags().SortFlags = false
