@@ -100,7 +100,7 @@ function chart(history) {
 
 // trusted is a picture of how often answers of a probability are right: on the straight line the probabilities are right.
 function trusted(held) {
-  const bins = held && held.samples >= enough ? (held.reliability ?? []) : [];
+  const bins = held && held.samples >= enough ? (held.reliability ?? []).filter((b) => b.samples >= 5) : [];
   byId("reliability").hidden = bins.length === 0;
   if (bins.length === 0) {
     return;
