@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -271,6 +273,48 @@ func rowOf(dir string, one doctor.Finding) (head, row []string) {
 		return []string{"pixels", "images"}, []string{near, names(false)}
 	}
 	return []string{"image", "why"}, []string{names(false), one.Text}
+}
+
+// What `ocl run` says of one's own images: the three worst kinds of findings, where that takes seconds.
+const (
+	worstKinds  = 3
+	worstImages = 10_000
+)
+
+// worstOf are the worst findings in the images of a run, a line for each kind. images are those that a pretrained
+// network has made embeddings of; nil is the set itself. Published data sets are as they are, and have none.
+func worstOf(ctx context.Context, dir string, images, set *data.Set) (lines []string) {
+	if images == nil {
+		images = set
+	}
+	if set.Reading == "" || set.Train.Len()+set.Test.Len() > worstImages {
+		return nil
+	}
+	o := doctor.Options{Quick: true}
+	if set.Embeddings {
+		o.Features = set
+	}
+	found, err := doctor.Examine(ctx, images, o)
+	if err != nil {
+		return nil // what the run cannot do without, it says itself
+	}
+	for _, kind := range doctor.Kinds {
+		list := slices.DeleteFunc(found.Of(kind), func(one doctor.Finding) bool {
+			return kind == doctor.WrongLabel && !one.Sure || kind == doctor.Unreadable // of which the notes of the data tell
+		})
+		if len(list) == 0 || len(lines) == worstKinds {
+			continue
+		}
+		such := strings.Join(list[0].Classes, " and ")
+		if such == "" {
+			such = list[0].Images[len(list[0].Images)-1].Name(dir)
+		}
+		lines = append(lines, escape.Line(fmt.Sprintf("%s: %s, such as %s", kindTitles[kind], count.Number(len(list)), such)))
+	}
+	if len(lines) > 0 {
+		lines[len(lines)-1] += ". `ocl doctor " + escape.Word(dir) + "` lists what it finds"
+	}
+	return lines
 }
 
 // moveImages moves the images that findings call better away into a folder, and keeps the folders that they lie in.

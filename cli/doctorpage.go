@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -100,7 +101,7 @@ func doctorPage(dir string, set *data.Set, found *doctor.Findings) ([]byte, erro
 	var b bytes.Buffer
 	err := doctorTemplate.Execute(&b, map[string]any{
 		"Head":  report.Head("ocl doctor", doctorCSS, `<link rel="icon" href="data:,"/>`),
-		"Title": fmt.Sprintf("%s in %s", count.Of(len(found.List), "finding"), escape.Line(found.Data)), "Sections": sections,
+		"Title": fmt.Sprintf("%s in %s", count.Of(len(found.List), "finding"), escape.Line(cmp.Or(dir, found.Data))), "Sections": sections,
 		"Summary": escape.Line(summaryOf(found))})
 	return b.Bytes(), err
 }

@@ -39,6 +39,7 @@ type runFlags struct {
 	noReport bool
 	old      *oldClasses // what the run is held to, of `ocl learn`; nil where nothing is
 	sets     []*data.Set // that are open
+	images   *data.Set   // of which embeddings are made; nil without a pretrained network
 }
 
 func newRun() *cobra.Command {
@@ -109,6 +110,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	f.announce(stderr)
 	show.note(x.Notes()...)
 	f.sets = []*data.Set{x.Data()}
+	if !f.quiet {
+		show.note(worstOf(ctx, x.Config().Data.Dir, f.images, x.Data())...)
+	}
 	results, err := until(ctx, show.screen, stopping, func() ([]*result.Result, error) { return x.Run(ctx) })
 	return f.finish(cmd, results, err)
 }
@@ -136,6 +140,7 @@ func program() (version, revision string, command []string) {
 func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Experiment, error) {
 	show := newOpening(stderr, f.quiet)
 	f.opts.Progress, f.opts.Embedding = show.work, show.embedding
+	f.opts.Images = func(s *data.Set) error { f.images = s; return nil }
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // checked before announce, which says that the run continues there
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume,

@@ -104,6 +104,9 @@ func (e *exam) group(g []int, near bool) {
 	switch {
 	case len(labels) > 1: // nobody knows which is right
 		f.Kind = TwoLabels
+		for _, i := range g {
+			e.disputed[i] = true
+		}
 	case tests > 0 && tests < len(g):
 		f.Kind = TestInTraining
 	}

@@ -104,7 +104,7 @@ func (f *Findings) Of(k Kind) (list []Finding) {
 type Options struct {
 	// Features are embeddings of the images, in their order. Nil compares pixels, or the images where they are embeddings.
 	Features *data.Set
-	// Quick leaves out what needs more than a look at each image: wrong labels and classes that look alike.
+	// Quick leaves out what takes long: the size of each file, and the labels of images without embeddings.
 	Quick bool
 	// Progress is called with how many images are done. It may be nil.
 	Progress func(what string, done, total int)
@@ -116,7 +116,7 @@ const few = 5
 // Examine examines both halves of a data set. When ctx ends, so does it.
 func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 	e := &exam{set: set, features: cmp.Or(o.Features, set), progress: o.Progress,
-		found: &Findings{Data: set.Name, Images: set.Train.Len() + set.Test.Len(), Classes: set.Classes,
+		disputed: map[int]bool{}, found: &Findings{Data: set.Name, Images: set.Train.Len() + set.Test.Len(), Classes: set.Classes,
 			List: []Finding{}, Notes: []string{}}}
 	if e.progress == nil {
 		e.progress = func(string, int, int) {}
@@ -141,6 +141,8 @@ func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 		if err := e.tiny(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if !o.Quick || e.features.Embeddings {
 		if err := e.labels(ctx); err != nil {
 			return nil, err
 		}
@@ -156,6 +158,7 @@ type exam struct {
 	set, features *data.Set
 	progress      func(what string, done, total int)
 	found         *Findings
+	disputed      map[int]bool // images whose copies have other labels
 }
 
 func (e *exam) add(f Finding) { e.found.List = append(e.found.List, f) }

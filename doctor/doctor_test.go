@@ -320,3 +320,23 @@ func TestRefused(t *testing.T) {
 		t.Errorf("too large: %v", err)
 	}
 }
+
+// TestDisputed: copies under two labels are one finding, and neither is called wrong by the other.
+func TestDisputed(t *testing.T) {
+	set := embeddings(nil)
+	block := set.Train.Images.(data.Block)
+	copy(block.Pixels[block.Size:2*block.Size], block.Pixels[:block.Size]) // a bee that is an ant
+	found, err := Examine(t.Context(), set, Options{Quick: true})
+	if err != nil || !found.Looked {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if list := found.Of(TwoLabels); len(list) != 1 || len(list[0].Images) != 2 || list[0].Images[1].Index != 1 ||
+		list[0].Images[0].Move || list[0].Images[1].Move {
+		t.Errorf("with two labels are %+v", list)
+	}
+	for _, f := range found.Of(WrongLabel) {
+		if f.Images[0].Index < 2 && !f.Images[0].Test {
+			t.Errorf("%+v is called wrong", f)
+		}
+	}
+}

@@ -225,7 +225,7 @@ func (e *exam) suspects(p []float32, rows []int) {
 		}
 		top := best(row, nil)
 		taken[y*k+top]++
-		if top == y {
+		if top == y || e.disputed[i] { // the copies speak for each other
 			continue
 		}
 		m := e.image(i)
