@@ -170,8 +170,8 @@ func headOf(l *SLDA, d int) (head []float32) {
 // TestKept: what is kept does not depend on the order of the samples, is bounded, is shared equally, and has nothing of
 // a sample that was unlearned.
 func TestKept(t *testing.T) {
-	const d = 3000 // so that few samples have room
-	b := clusters(1, 4*mostKept(d), d)
+	const d = 3000
+	b := clusters(1, 4*4*keptOfClass, d)
 	l, s := surely(t, "ncm", d, 0)
 	learned(t, l, b)
 	other, so := surely(t, "ncm", d, 0)
@@ -184,7 +184,7 @@ func TestKept(t *testing.T) {
 	if !slices.Equal(s.kept.labels, so.kept.labels) || !slices.Equal(s.kept.rows, so.kept.rows) {
 		t.Error("another order of the samples keeps others")
 	}
-	share := mostKept(d) / 4
+	share := shareKept(d, 4)
 	for y := range ocl.Label(4) {
 		if first, last := s.kept.of(y); last-first != share {
 			t.Errorf("class %d keeps %d of %d", y, last-first, share)
@@ -353,4 +353,39 @@ func TestEnergy(t *testing.T) {
 		c.Rank(foreign) > 0.05 {
 		t.Errorf("ranks %v and %v", c.Rank(known), c.Rank(foreign))
 	}
+}
+
+// BenchmarkSure measures what calibration costs beside the classifier itself, at 1,280 features and four classes of 257
+// samples: Prepare, Calibrate after it, and the familiarity of one sample.
+func BenchmarkSure(b *testing.B) {
+	const d = 1280
+	batch := clusters(1, 1030, d)
+	l, s := surely(b, "slda", d, 0)
+	learned(b, l, batch)
+	b.Run("prepare", func(b *testing.B) {
+		for b.Loop() {
+			s.Unprepare()
+			if err := l.(ocl.Preparer).Prepare(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("calibrate", func(b *testing.B) {
+		for b.Loop() {
+			s.sure, s.fitted = nil, nil
+			if _, err := l.(Calibrated).Calibrate(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	c, err := l.(Calibrated).Calibrate(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := &tensor.Tensor{Shape: []int{1, d}, Data: batch.X.Row(0)}
+	b.Run("familiarity", func(b *testing.B) {
+		for b.Loop() {
+			c.Likeness.Of(make([]float64, 1), x)
+		}
+	})
 }

@@ -11,10 +11,12 @@ import (
 	"ocl/nn/tensor"
 )
 
-// A learner of sums keeps some samples, to find out by them how sure it may be: at most so many, and so many bytes.
+// A learner of sums keeps some samples, to find out by them how sure it may be: at most so many, so many bytes, and so
+// many of a class. To leave one out costs as much as a thousandth of a classifier.
 const (
-	keptSamples = 1024
-	keptBytes   = 8 << 20
+	keptSamples = 512
+	keptBytes   = 4 << 20
+	keptOfClass = 32
 )
 
 // kept has some samples of a learner of sums: their features, or their values where these are fewer. Of each class it
@@ -28,6 +30,9 @@ type kept struct {
 
 // mostKept is how many samples of a width there may be.
 func mostKept(width int) int { return max(1, min(keptSamples, keptBytes/(4*width))) }
+
+// shareKept is how many of them each of so many classes has.
+func shareKept(width, classes int) int { return min(keptOfClass, mostKept(width)/classes) }
 
 // mark is a hash of a vector.
 func mark(x []float32) uint64 {
@@ -49,7 +54,7 @@ func (k *kept) of(y ocl.Label) (first, last int) {
 // add takes a sample, if its class has room or a sample with a larger mark. classes is how many classes share.
 func (k *kept) add(y ocl.Label, x []float32, classes int) {
 	width := len(x)
-	share := mostKept(width) / classes
+	share := shareKept(width, classes)
 	m := mark(x)
 	first, last := k.of(y)
 	at, found := slices.BinarySearch(k.marks[first:last], m)
@@ -66,7 +71,7 @@ func (k *kept) add(y ocl.Label, x []float32, classes int) {
 
 // shrink leaves each class its share.
 func (k *kept) shrink(classes, width int) {
-	share := mostKept(width) / classes
+	share := shareKept(width, classes)
 	for last := len(k.labels); last > 0; {
 		first, _ := k.of(k.labels[last-1])
 		if last-first > share {

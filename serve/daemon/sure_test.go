@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// sureOf predicts two pictures of a class, after all that was learned is published, and says whether there are verdicts.
+// sureOf predicts two pictures of a class, after all that was learned is published, and says whether there are
+// verdicts.
 func sureOf(t *testing.T, d *Daemon) bool {
 	t.Helper()
 	a, err := d.Predict(t.Context(), [][]byte{picture(1, 900), picture(2, 901)}, 3)
@@ -24,8 +25,8 @@ func sureOf(t *testing.T, d *Daemon) bool {
 	return true
 }
 
-// TestSureness: a method of sums is sure of itself, also after a start; a network is after enough pictures were held out;
-// and the held-out pictures say how far probabilities are right. A replay makes the same state.
+// TestSureness: a method of sums is sure of itself, also after a start; a network is after enough pictures were held
+// out; and the held-out pictures say how far probabilities are right. A replay makes the same state.
 func TestSureness(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"slda", "er"} {

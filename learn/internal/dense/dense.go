@@ -195,8 +195,20 @@ func (s *Sym) Forward(x []float64, workers int) {
 	})
 }
 
+// forward takes four rows of the factor at once where it can: each element is still summed in the order of the rows.
 func (s *Sym) forward(rows []float64) {
-	for r := range s.N {
+	r := 0
+	for ; r+4 < s.N; r += 4 {
+		a, b, c, d := s.Row(r), s.Row(r+1), s.Row(r+2), s.Row(r+3)
+		for v := rows; len(v) > 0; v = v[s.N:] {
+			v[r] /= a[0]
+			v[r+1] = (v[r+1] - float64(v[r]*a[1])) / b[0]
+			v[r+2] = (v[r+2] - float64(v[r]*a[2]) - float64(v[r+1]*b[1])) / c[0]
+			v[r+3] = (v[r+3] - float64(v[r]*a[3]) - float64(v[r+1]*b[2]) - float64(v[r+2]*c[1])) / d[0]
+			four(v[r+4:s.N], a[4:], b[3:], c[2:], d[1:], -v[r], -v[r+1], -v[r+2], -v[r+3])
+		}
+	}
+	for ; r < s.N; r++ {
 		row := s.Row(r)
 		for v := rows; len(v) > 0; v = v[s.N:] {
 			v[r] /= row[0]
