@@ -173,15 +173,19 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// look makes the hash and the values of an image [c,h,w]. One without contrast has none.
+// look makes the hash and the values of an image [c,h,w]. One without contrast has none, and neither has one that is
+// blank in half of its places, such as a digit: others of its class look alike without being copies.
 func (p *print) look(pixels []uint8, c, h, w int) {
 	const least = 4 // standard deviation in levels, below which noise alone is compared
-	grey := shrunk(pixels, c, h, w, 9, 8)
+	grey, blank := shrunk(pixels, c, h, w, 9, 8), 0
 	for y := range 8 {
 		for x := range 8 {
 			p.hash <<= 1
 			if grey[y*9+x] < grey[y*9+x+1] {
 				p.hash |= 1
+			}
+			if math.Abs(grey[y*9+x]-grey[y*9+x+1]) < 1 {
+				blank++
 			}
 		}
 	}
@@ -193,7 +197,7 @@ func (p *print) look(pixels []uint8, c, h, w int) {
 	for _, v := range values {
 		square += (v - mean) * (v - mean)
 	}
-	if square < least*least*float64(len(values)) {
+	if square < least*least*float64(len(values)) || blank > 32 {
 		return
 	}
 	p.values = make([]float32, len(values))

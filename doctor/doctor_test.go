@@ -321,6 +321,25 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestDrawings: strokes on a blank ground look alike without being copies.
+func TestDrawings(t *testing.T) {
+	files := map[string][]byte{}
+	for n := range 12 {
+		img := image.NewRGBA(image.Rect(0, 0, 84, 84))
+		draw.Draw(img, image.Rect(38, 12+n%3, 46, 70+n/3), image.White, image.Point{}, draw.Src)
+		files[fmt.Sprintf("%s/%d.jpg", []string{"one", "l"}[n%2], n)] = asJPEG(t, img, 95)
+	}
+	found, err := Examine(t.Context(), opened(t, folder(t, files)), Options{Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found.List {
+		if f.Near {
+			t.Errorf("%s are no copies", line("", f))
+		}
+	}
+}
+
 // TestDisputed: copies under two labels are one finding, and neither is called wrong by the other.
 func TestDisputed(t *testing.T) {
 	set := embeddings(nil)
