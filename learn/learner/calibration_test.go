@@ -171,7 +171,7 @@ func headOf(l *SLDA, d int) (head []float32) {
 // a sample that was unlearned.
 func TestKept(t *testing.T) {
 	const d = 3000
-	b := clusters(1, 4*4*keptOfClass, d)
+	b := clusters(1, 8*keptOfClass, d)
 	l, s := surely(t, "ncm", d, 0)
 	learned(t, l, b)
 	other, so := surely(t, "ncm", d, 0)

@@ -16,7 +16,7 @@ import (
 const (
 	keptSamples = 512
 	keptBytes   = 4 << 20
-	keptOfClass = 32
+	keptOfClass = 100
 )
 
 // kept has some samples of a learner of sums: their features, or their values where these are fewer. Of each class it
