@@ -33,6 +33,7 @@
 //   - [Weighted]: it separates what it has learned from what it stores (live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both live)
+//   - [Reclassing]: it makes one class of two, and lets go of a class
 //   - [Ordered]: its outputs have another order than the classes (trained, live)
 //   - [Calibrated]: it says how sure its answers may be (trained, live)
 //   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (live)
@@ -272,6 +273,24 @@ var (
 	// unlearned.
 	ErrNoSums = errors.New("what was learned is no sum over samples")
 )
+
+// Reclassing learners make one class of two, and let go of a class. The calls come between two calls of Observe, also
+// where ctx has ended an EndTask that will continue. Prepare comes before the next prediction. A class that has gone is
+// predicted no more, and the caller lets the learner observe no sample of it: a class that comes again has another
+// number. Samples that are kept for [Calibrated] follow their class.
+type Reclassing interface {
+	ocl.Learner
+	// Merge makes samples of the class from samples of into, those that were learned and those that are stored, and from
+	// goes. [Sums] then are those of a learner that had observed all of them as into, up to rounding. A network has the
+	// mean of both outputs, and its layers before carry that both were told apart. A class without samples changes
+	// nothing. After an error nothing has changed.
+	Merge(from, into ocl.Label) error
+	// RemoveClass removes a class and its stored samples. What the others are computed by may carry its samples: layers of
+	// a network, or sums of products. After an error nothing has changed.
+	RemoveClass(y ocl.Label) error
+	// Samples is how many samples of a class are in the sums, or, where the learner has none, in the memory.
+	Samples(y ocl.Label) int64
+}
 
 // LatentEncoding says how the activations of a sample are stored: [ocl.Float16] or [ocl.Codes]. It has no state, and
 // any goroutine may use it.

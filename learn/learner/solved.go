@@ -134,13 +134,9 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 		s.counts[at]--
 	}
 	rest(x)
-	width := s.net.Info().FeatureDim
 	for at := len(s.labels) - 1; at >= 0; at-- {
 		if s.counts[at] == 0 {
-			first, last := s.kept.of(s.labels[at])
-			s.kept.drop(first, last, s.keptWidth())
-			s.labels, s.counts, s.rows = slices.Delete(s.labels, at, at+1), slices.Delete(s.counts, at, at+1),
-				slices.Delete(s.rows, at*width, (at+1)*width)
+			s.dropClass(at)
 		}
 	}
 	s.show()
@@ -149,6 +145,14 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 
 // Empty implements [Sums].
 func (s *solved) Empty() bool { return len(s.labels) == 0 }
+
+// Samples implements [Reclassing].
+func (s *solved) Samples(y ocl.Label) int64 {
+	if at, known := slices.BinarySearch(s.labels, y); known {
+		return s.counts[at]
+	}
+	return 0
+}
 
 // vector is the place of a class in labels and its vector, which is 0 for a new class.
 func (s *solved) vector(y ocl.Label) (place int, row []float64) {

@@ -133,14 +133,32 @@ func inactiveRows(net *nn.Network, v []float32, f func(row []float32)) {
 	if info.Classes == info.Capacity {
 		return
 	}
-	for _, p := range info.Named {
+	ClassRows(net, v, func(row []float32, _ bool) { f(row[info.Classes:]) })
+}
+
+// ClassRows calls f with each part of v [P], a number for each parameter of net, that has a number for each class
+// [Capacity]: the weights of one feature, or the biases. A head without an output a class has none.
+func ClassRows(net *nn.Network, v []float32, f func(row []float32, bias bool)) {
+	for _, p := range net.Info().Named {
 		if !p.Classes {
 			continue
 		}
 		for at := p.Offset; at < p.Offset+p.Len(); at += p.Out {
-			f(v[at+info.Classes : at+p.Out])
+			f(v[at:at+p.Out], p.In == 0)
 		}
 	}
+}
+
+// Vectors are what an optimiser of this package keeps for each parameter [P], its own and no copies; they are empty
+// before the first step. The caller may change them between two steps.
+func Vectors(o Optimizer) [][]float32 {
+	switch o := o.(type) {
+	case *sgd:
+		return [][]float32{o.m}
+	case *adam:
+		return [][]float32{o.m, o.v}
+	}
+	return nil
 }
 
 // Do implements [nn.Work], on what is not frozen.

@@ -149,6 +149,9 @@ func Run(t *testing.T, c Case) {
 	if l, ok := c.New(t, 1).(learner.Amending); ok && learner.MemoryOf(l) != nil {
 		t.Run("lets go of what it stores", c.amends)
 	}
+	if _, ok := c.New(t, 1).(learner.Reclassing); ok {
+		t.Run("makes one class of two, and lets go of one", c.reclasses)
+	}
 	if _, ok := c.New(t, 1).(learner.Weighted); ok {
 		t.Run("takes weights of before", c.weighs)
 	}
