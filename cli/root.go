@@ -49,7 +49,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
 	root.AddCommand(newRun(), newAdvise(), newSweep(), newLearn(), newDoctor(), newEmbed(), newTune(), newMethods(),
 		newData(), newBench(), newReport(), newWatch(), newVerify(), newExport(), newPredict(), newServe(),
-		newEval(), newInspect(), newConfig())
+		newEval(), newClasses(), newInspect(), newConfig())
 	for _, cmd := range allCommands(root) {
 		cmd.Flags().SortFlags = false
 		inGroup(cmd.Flags(), groupOutput)

@@ -5,34 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"ocl"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 )
 
 // CheckLabel is an error that wraps [ErrLabel] about a text that cannot name a class: names have 1 to 256 bytes of
 // UTF-8 without control characters or space at their ends.
 func CheckLabel(label string) error {
-	why := ""
-	switch {
-	case label == "":
-		why = "it is empty. Give a name"
-	case len(label) > limit.LiveLabel:
-		why = fmt.Sprintf("it has %s, and %d are the limit. Give a shorter name", count.Of(len(label), "byte"),
-			limit.LiveLabel)
-	case !utf8.ValidString(label):
-		why = "it is not UTF-8. Give text"
-	case strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsGraphic(r) }):
-		why = "it has a character that does not show. Remove that"
-	case strings.TrimSpace(label) != label:
-		why = "it begins or ends with a space. Remove that"
-	}
+	why := spelling.Fault(label)
 	if why == "" {
 		return nil
 	}

@@ -4,11 +4,16 @@
 package spelling
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"ocl/internal/count"
+	"ocl/internal/limit"
 )
 
 // Of is the spelling that names are kept in, Unicode's form NFC. Names that look alike have the same one.
@@ -27,6 +32,25 @@ func Key(name string) string {
 		}
 		return least
 	}, Of(name))
+}
+
+// Fault says what is wrong with a name of a class, and what to do; "" is nothing. Names have 1 to [limit.LiveLabel] bytes
+// of UTF-8, without control characters or space at their ends.
+func Fault(name string) string {
+	switch {
+	case name == "":
+		return "it is empty. Give a name"
+	case len(name) > limit.LiveLabel:
+		return fmt.Sprintf("it has %s, and %d are the limit. Give a shorter name", count.Of(len(name), "byte"),
+			limit.LiveLabel)
+	case !utf8.ValidString(name):
+		return "it is not UTF-8. Give text"
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		return "it has a character that does not show. Remove that"
+	case strings.TrimSpace(name) != name:
+		return "it begins or ends with a space. Remove that"
+	}
+	return ""
 }
 
 // Find is the name among those that are known which is meant by the given one: the name itself, else one of another

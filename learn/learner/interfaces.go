@@ -290,6 +290,8 @@ type Reclassing interface {
 	RemoveClass(y ocl.Label) error
 	// Samples is how many samples of a class are in the sums, or, where the learner has none, in the memory.
 	Samples(y ocl.Label) int64
+	// Carries is a sentence on what stays of samples of a class that was removed; "" is nothing.
+	Carries() string
 }
 
 // LatentEncoding says how the activations of a sample are stored: [ocl.Float16] or [ocl.Codes]. It has no state, and

@@ -252,6 +252,22 @@ func (r *Replay) Samples(y ocl.Label) int64 {
 	return int64(r.Memory.Counts()[y])
 }
 
+// Carries implements [Reclassing].
+func (l *ClassMeans) Carries() string { return "" }
+
+// Carries implements [Reclassing].
+func (l *SLDA) Carries() string { return scattered }
+
+// Carries implements [Reclassing].
+func (l *RanPAC) Carries() string { return scattered }
+
+const scattered = "The covariance still carries how its samples scatter around their mean."
+
+// Carries implements [Reclassing].
+func (r *Replay) Carries() string {
+	return "The layers before the outputs still carry what they have learned of its samples."
+}
+
 // errOr is err, or else what f says.
 func errOr(err error, f func() error) error {
 	if err != nil {

@@ -23,6 +23,25 @@ type Known struct {
 	Tasks   int   `json:"tasks"`
 	Steps   int   `json:"steps,omitempty"`
 	Learned []int `json:"learned,omitempty"` // classes, rising
+
+	// Gone are the classes, rising, that were removed or merged into others, which keep their numbers; and Changes is what
+	// was done to classes, in that order.
+	Gone    []int    `json:"gone,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// What can be done to a class.
+const (
+	Rename = "rename" // Class is called Into
+	Merge  = "merge"  // Class becomes the class Into
+	Remove = "remove"
+)
+
+// Change is something that was done to a class.
+type Change struct {
+	Operation string `json:"operation"`
+	Class     string `json:"class"`
+	Into      string `json:"into,omitempty"`
 }
 
 // knownSection is the name of its section in a checkpoint.
@@ -49,8 +68,10 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 			possible = possible && s.Embeddings && n >= 1 && n <= limit.KnownSide
 		}
 	}
-	for i, k := range s.Learned {
-		possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > s.Learned[i-1])
+	for _, list := range [][]int{s.Learned, s.Gone} {
+		for i, k := range list {
+			possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > list[i-1])
+		}
 	}
 	if !possible {
 		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Use a file that ocl wrote",

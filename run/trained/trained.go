@@ -49,6 +49,7 @@ type Model struct {
 	Notes       []string // what a person should know, such as a damaged checkpoint that was passed over
 
 	ws     *nn.Workspace
+	known  train.Known
 	tested *calibrate.Calibration // of the first classifier, by test images; nil where there is none
 }
 
@@ -201,7 +202,7 @@ const runAgain = "Run it again, with a smaller --lr"
 func (t *Model) decode(from chosen, workers int) (err error) {
 	d, read := from.Decoder(), from.saved
 	made, images := read.Identity, read.Known
-	t.Config, t.ClassNames = made.Config, images.ClassNames
+	t.Config, t.ClassNames, t.known = made.Config, images.ClassNames, images
 	t.Tasks, t.Steps = images.Tasks, images.Steps
 	res, unread := result.Read(filepath.Join(t.Folder, train.ResultFile))
 	diverged := unread == nil && res.Outcome.State == result.Diverged
@@ -220,6 +221,7 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 		t.Notes = append(t.Notes,
 			fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
 				"Continue it with `ocl run --resume %s`", read.At.Task+1, t.Folder))
+	case unread != nil && len(images.Changes) > 0: // nothing was measured since
 	case unread != nil || res.Outcome.State == result.Interrupted:
 		t.Notes = append(t.Notes,
 			fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
