@@ -34,8 +34,8 @@ func Key(name string) string {
 	}, Of(name))
 }
 
-// Fault says what is wrong with a name of a class, and what to do; "" is nothing. Names have 1 to [limit.LiveLabel] bytes
-// of UTF-8, without control characters or space at their ends.
+// Fault says what is wrong with a name of a class, and what to do; "" is nothing. Names have 1 to [limit.LiveLabel]
+// bytes of UTF-8, without control characters or space at their ends.
 func Fault(name string) string {
 	switch {
 	case name == "":

@@ -185,7 +185,8 @@ func (t *Model) vacant(name string) string {
 
 // Changed opens the run in a folder, changes its classes, and writes the learner as a new run, whose parent is the old
 // one. The old one stays as it is. out is the new folder; "" is one beside the folder of the old run.
-func Changed(ctx context.Context, folder, out string, older bool, list ...train.Change) (written, carried string, err error) {
+func Changed(ctx context.Context, folder, out string, older bool, list ...train.Change) (written, carried string,
+	err error) {
 	run, err := runFolder(folder)
 	if err != nil {
 		return "", "", fmt.Errorf("experiment: %w", err)

@@ -8,10 +8,10 @@ import (
 	"ocl/learn/learner"
 )
 
-// reclasses checks a learner that makes one class of two and lets go of one ([learner.Reclassing]), in the middle of the
-// second task. A class that has gone is stored and predicted no more, what is no class changes nothing, and a learner
-// that loaded the state goes on to the same bits. One that refuses, because its memory carries numbers by class, changes
-// nothing.
+// reclasses checks a learner that makes one class of two and lets go of one ([learner.Reclassing]), in the middle of
+// the second task. A class that has gone is stored and predicted no more, what is no class changes nothing, and a
+// learner that loaded the state goes on to the same bits. One that refuses, because its memory carries numbers by
+// class, changes nothing.
 func (c Case) reclasses(t *testing.T) {
 	const from, into, gone = 0, 1, 2
 	all := c.Batches(1, 2*c.Steps, 5)
