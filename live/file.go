@@ -31,14 +31,14 @@ const version = 1
 
 // header is the section live/header of a saved learner, as JSON.
 type header struct {
-	Version     int      `json:"version"`
-	Numbers     int      `json:"numbers"` // result.Numbers
-	Kernel      string   `json:"kernel"`
-	Convolution string   `json:"convolution"`
-	Shape       [3]int   `json:"shape"`              // of the images
-	Features    int      `json:"features,omitempty"` // of an embedding of an image, where the learner takes embeddings
-	Outputs     int      `json:"outputs"`            // of the head
-	Classes     []string `json:"classes"`
+	Version     int    `json:"version"`
+	Numbers     int    `json:"numbers"` // result.Numbers
+	Kernel      string `json:"kernel"`
+	Convolution string `json:"convolution"`
+	Shape       [3]int `json:"shape"`              // of the images
+	Features    int    `json:"features,omitempty"` // of an embedding of an image, where the learner takes embeddings
+	Outputs     int    `json:"outputs"`            // of the head
+	naming
 
 	// what of the config another module has registered, as in a result
 	Registered []config.Registered `json:"registered,omitempty"`
@@ -268,7 +268,7 @@ func decode(d *checkpoint.Decoder, set func(*Process)) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := around(k, e, p, h.Classes, notes)
+	t, err := around(k, e, p, h.naming, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -330,6 +330,16 @@ func (h header) check(c config.Config, d *checkpoint.Decoder, pixels []byte) err
 			return fmt.Errorf("section %s has the class %s twice. Use a file that ocl wrote", headerSection, cause.Shown(name))
 		}
 		names[name] = true
+	}
+	for i, y := range h.Gone {
+		if y < 0 || int(y) >= len(h.Classes) || i > 0 && y <= h.Gone[i-1] {
+			return fmt.Errorf("section %s has the class %d of %d, which is none any more, or has it in a wrong order. Use a file that ocl wrote",
+				headerSection, y, len(h.Classes))
+		}
+	}
+	if h.Born != nil && len(h.Born) != len(h.Classes) {
+		return fmt.Errorf("section %s has %d first names of %d classes. Use a file that ocl wrote", headerSection,
+			len(h.Born), len(h.Classes))
 	}
 	for _, y := range h.Waiting {
 		if y < -1 || y >= len(h.Classes) {
@@ -473,5 +483,5 @@ func openRun(folder string, set func(*Process)) (*Trainer, error) {
 	}
 	k.batches, k.tasks = int64(t.Steps), t.Tasks
 	k.activate(t.Info.Classes)
-	return around(k, e, p, names, notes)
+	return around(k, e, p, naming{Classes: names, Gone: t.Gone()}, notes)
 }

@@ -273,6 +273,9 @@ func (m *model) take(t *Trainer, sure *learner.Calibration) error {
 	}
 	t.mu.Lock()
 	m.Names = t.names[:k.classes:k.classes]
+	if m.Means == nil { // classes that have gone come last
+		m.guesses -= len(t.gone)
+	}
 	t.mu.Unlock()
 	return nil
 }

@@ -34,8 +34,15 @@ func (t *Trainer) header() header {
 		Version:    version, Numbers: result.Numbers, Kernel: k.net.Info().Engine.Kernel,
 		Convolution: k.net.Info().Engine.Convolution,
 		Shape:       t.inputs.image, Features: t.inputs.features, Outputs: k.stream.Classes,
-		Classes: t.Classes(),
+		naming: t.naming(),
 	}
+}
+
+// naming is what a state says of the names of classes.
+func (t *Trainer) naming() naming {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return naming{slices.Clone(t.names), slices.Clone(t.born), slices.Clone(t.gone)}
 }
 
 // textOf is the config as a state has it.
@@ -117,7 +124,7 @@ func (t *Trainer) load(d *checkpoint.Decoder) error {
 		return err
 	}
 	old.close()
-	t.call(h.Classes)
+	t.call(h.naming)
 	t.mu.Lock()
 	t.err = nil
 	t.mu.Unlock()
@@ -241,13 +248,16 @@ func (t *Trainer) setWeights(d *checkpoint.Decoder) error {
 	if err != nil {
 		return err
 	}
-	k, names := t.core, t.Classes()
+	k, now := t.core, t.naming()
+	names, then := now.first(), h.first()
 	switch {
 	case h.Outputs > k.stream.Classes:
 		return fmt.Errorf("the weights are of a head of %d outputs, and this one has %d. Give weights that this trainer has learned",
 			h.Outputs, k.stream.Classes)
-	case len(h.Classes) > len(names) || !slices.Equal(h.Classes, names[:len(h.Classes)]):
+	case len(then) > len(names) || !slices.Equal(then, names[:len(then)]):
 		return errors.New("the weights are of other classes. Give weights that this trainer has learned")
+	case !slices.Equal(h.Gone, now.Gone):
+		return errors.New("the weights are of before classes were merged or removed. Give weights of after that")
 	}
 	if _, err := k.weights(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -65,6 +66,9 @@ type Trainer struct {
 	mu    sync.Mutex
 	err   error    // that has ended learning
 	names []string // of all classes, those without an output that is in use too
+	// as they were when their classes were added, by which weights of before are known; nil where they are names
+	born  []string
+	gone  []ocl.Label // merged into others or removed, rising
 	class map[string]ocl.Label
 	room  int // outputs that the head has, or will have when all classes are in use
 	stats Stats
@@ -131,11 +135,26 @@ func fresh(o Options) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return around(k, e, p, nil, nil)
+	return around(k, e, p, naming{}, nil)
+}
+
+// naming is what a state says of the names of classes.
+type naming struct {
+	Classes []string    `json:"classes"`
+	Born    []string    `json:"born,omitempty"` // the names that they had first, where these are others
+	Gone    []ocl.Label `json:"gone,omitempty"` // that are none any more, rising; their names stand for nothing
+}
+
+// first are the names that the classes had first.
+func (n naming) first() []string {
+	if n.Born != nil {
+		return n.Born
+	}
+	return n.Classes
 }
 
 // around makes a trainer of a core that knows classes of these names. It closes the core after an error.
-func around(k *core, e *embedder, p Process, names, notes []string) (*Trainer, error) {
+func around(k *core, e *embedder, p Process, names naming, notes []string) (*Trainer, error) {
 	image := k.inputs.image
 	preparation, err := data.NewPreparation(build.Data(k.config), image[0], image[1], image[2])
 	bytes, parameters, wrong := held(k.config, p, k.inputs, k.stream.Classes)
@@ -160,14 +179,17 @@ func around(k *core, e *embedder, p Process, names, notes []string) (*Trainer, e
 }
 
 // call gives the classes their names.
-func (t *Trainer) call(names []string) {
+func (t *Trainer) call(n naming) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.names, t.class, t.room = names, map[string]ocl.Label{}, t.core.stream.Classes
-	for y, name := range names {
-		t.class[name] = ocl.Label(y)
+	t.names, t.class, t.room = n.Classes, map[string]ocl.Label{}, t.core.stream.Classes
+	t.born, t.gone = n.Born, n.Gone
+	for y, name := range t.names {
+		if _, gone := slices.BinarySearch(t.gone, ocl.Label(y)); !gone {
+			t.class[name] = ocl.Label(y)
+		}
 	}
-	for len(names) > t.room {
+	for len(t.names) > t.room {
 		t.room *= 2
 	}
 }
@@ -194,7 +216,7 @@ func (t *Trainer) Stats() Stats {
 	return t.stats
 }
 
-// Classes are the names of the classes, by label.
+// Classes are the names of the classes, by label. Those of [Trainer.Gone] stand for nothing.
 func (t *Trainer) Classes() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -441,7 +463,7 @@ func (t *Trainer) called(label string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return spelling.Find(label, func(name string) bool { _, is := t.class[name]; return is },
-		func() []string { return t.names })
+		func() []string { return slices.Collect(maps.Keys(t.class)) })
 }
 
 // labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine
@@ -459,6 +481,9 @@ func (t *Trainer) labelOf(name string) (ocl.Label, error) {
 	}
 	t.room = room
 	t.names = append(t.names, name)
+	if t.born != nil {
+		t.born = append(t.born, name)
+	}
 	t.class[name] = ocl.Label(n)
 	return ocl.Label(n), nil
 }

@@ -288,6 +288,8 @@ type Reclassing interface {
 	// RemoveClass removes a class and its stored samples. What the others are computed by may carry its samples: layers of
 	// a network, or sums of products. After an error nothing has changed.
 	RemoveClass(y ocl.Label) error
+	// Reclasses is nil where both calls are possible, and otherwise says why they are not.
+	Reclasses() error
 	// Samples is how many samples of a class are in the sums, or, where the learner has none, in the memory.
 	Samples(y ocl.Label) int64
 	// Carries is a sentence on what stays of samples of a class that was removed; "" is nothing.

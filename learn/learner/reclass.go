@@ -196,7 +196,7 @@ func (l *RanPAC) RemoveClass(y ocl.Label) error {
 // Merge implements [Reclassing]. The weights of into become the mean of both, by how many samples of each are stored.
 func (r *Replay) Merge(from, into ocl.Label) error {
 	r.prepare()
-	if err := errOr(checkPair(r.Net, from, into), r.reclasses); err != nil {
+	if err := errOr(checkPair(r.Net, from, into), r.Reclasses); err != nil {
 		return err
 	}
 	var n, m float64 // stored samples
@@ -225,7 +225,7 @@ func (r *Replay) Merge(from, into ocl.Label) error {
 // what the layers before have learned of them stays.
 func (r *Replay) RemoveClass(y ocl.Label) error {
 	r.prepare()
-	if err := errOr(checkClass(r.Net, y), r.reclasses); err != nil {
+	if err := errOr(checkClass(r.Net, y), r.Reclasses); err != nil {
 		return err
 	}
 	if r.Memory != nil {
@@ -276,8 +276,11 @@ func errOr(err error, f func() error) error {
 	return f()
 }
 
-// reclasses is an error where an output cannot be silenced.
-func (r *Replay) reclasses() error {
+// Reclasses implements [Reclassing].
+func (s *solved) Reclasses() error { return nil }
+
+// Reclasses implements [Reclassing]. It is an error where an output cannot be silenced.
+func (r *Replay) Reclasses() error {
 	switch {
 	case r.Net.Info().Head.Kind == nn.CosineHead:
 		return fmt.Errorf("learner: a cosine head has no bias, so no class of it can be silenced. Train again with a linear head")

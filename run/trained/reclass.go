@@ -57,6 +57,14 @@ func (t *Model) Classes() (all []Class, err error) {
 	return all, nil
 }
 
+// Gone are the classes, rising, that were removed or merged into others.
+func (t *Model) Gone() (gone []ocl.Label) {
+	for _, k := range t.known.Gone {
+		gone = append(gone, ocl.Label(k))
+	}
+	return gone
+}
+
 // named is an error where the classes have no names.
 func (t *Model) named() error {
 	if t.ClassNames == nil {

@@ -149,6 +149,8 @@ func (s *server) routes() []route {
 		{"GET /v1/samples/{id}/picture", RoleLabel, true, s.picture},
 		{"GET /v1/classes", RolePredict, false, s.classes},
 		{"POST /v1/classes", RoleLabel, true, s.addClass},
+		{"PATCH /v1/classes/{name}", RoleAdmin, true, s.changeClass},
+		{"DELETE /v1/classes/{name}", RoleAdmin, true, s.removeClass},
 		{"POST /v1/tasks", RoleAdmin, true, s.boundary},
 		{"GET /v1/model", RolePredict, false, s.weights},
 		{"GET /v1/versions", RolePredict, true, s.versions},

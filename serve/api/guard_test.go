@@ -53,6 +53,8 @@ func TestTokens(t *testing.T) {
 		{"DELETE", "/v1/samples/a2", "", nil, "a"},
 		{"POST", "/v1/forget", jsonT, []byte(`{"ids":["a1"]}`), "a"},
 		{"POST", "/v1/versions", jsonT, []byte(`{"name":"x"}`), "a"},
+		{"PATCH", "/v1/classes/a", jsonT, []byte(`{"name":"A"}`), "a"},
+		{"DELETE", "/v1/classes/nobody", "", nil, "a"},
 		{"POST", "/v1/rollback", jsonT, []byte(`{"version":1}`), "a"},
 	} {
 		for _, name := range []string{"p", "l", "a"} {

@@ -217,6 +217,35 @@ func TestClassesAreMade(t *testing.T) {
 	r.refused(http.StatusUnprocessableEntity, "", "POST", "/v1/classes", jsonT, []byte(`{"name":""}`))
 }
 
+// TestClassesAreChanged: a class is renamed, goes into another one, and goes.
+func TestClassesAreChanged(t *testing.T) {
+	r := taught(t, daemonOptions(), api.Options{})
+	type changed struct {
+		Class, Was string
+		Samples    int
+	}
+	c := read[changed](t, r.want(http.StatusOK, "PATCH", "/v1/classes/a", jsonT, []byte(`{"name":"x/y"}`)))
+	if c.Class != "x/y" || c.Was != "a" || c.Samples == 0 {
+		t.Errorf("renamed: %+v", c)
+	}
+	r.refused(http.StatusNotFound, "There is no class", "PATCH", "/v1/classes/a", jsonT, []byte(`{"name":"z"}`))
+	r.refused(http.StatusConflict, "Another class has the name", "PATCH", "/v1/classes/x%2Fy", jsonT, []byte(`{"name":"B"}`))
+	r.refused(http.StatusUnprocessableEntity, "", "PATCH", "/v1/classes/b", jsonT, []byte(`{"name":""}`))
+	r.refused(http.StatusUnprocessableEntity, "It is one class", "PATCH", "/v1/classes/b", jsonT, []byte(`{"into":"b"}`))
+	for _, body := range []string{`{}`, `{"name":"c","into":"b"}`} {
+		r.refused(http.StatusBadRequest, "either name or into", "PATCH", "/v1/classes/b", jsonT, []byte(body))
+	}
+	r.want(http.StatusAccepted, "POST", "/v1/classes", jsonT, []byte(`{"name":"spider"}`))
+	r.refused(http.StatusNotFound, `Did you mean "spider"?`, "DELETE", "/v1/classes/spyder", "", nil)
+	r.want(http.StatusOK, "DELETE", "/v1/classes/spider", "", nil)
+	r.want(http.StatusOK, "PATCH", "/v1/classes/x%2Fy", jsonT, []byte(`{"into":"b"}`))
+	r.refused(http.StatusConflict, "the only class", "DELETE", "/v1/classes/b", "", nil)
+	got := read[struct{ Classes []struct{ Name string } }](t, r.want(http.StatusOK, "GET", "/v1/classes", "", nil))
+	if len(got.Classes) != 1 || got.Classes[0].Name != "b" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestTheModelHasATag: who has the model is not sent it again.
 func TestTheModelHasATag(t *testing.T) {
 	r := taught(t, daemonOptions(), api.Options{})

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -164,6 +165,46 @@ func (s *server) addClass(to http.ResponseWriter, r *http.Request) (int, any, er
 		err = s.daemon.AddClass(r.Context(), in.Name, who(r))
 	}
 	return http.StatusAccepted, in, err
+}
+
+// changeClass answers PATCH /v1/classes/{name}: another name, or the class that this one becomes a part of.
+func (s *server) changeClass(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	var in struct {
+		Name *string `json:"name"`
+		Into *string `json:"into"`
+	}
+	if err := s.readJSON(to, r, &in); err != nil {
+		return 0, nil, err
+	}
+	if (in.Name == nil) == (in.Into == nil) {
+		return 0, nil, bad("A class gets a name or goes into another one. Give either name or into.")
+	}
+	name := r.PathValue("name")
+	if in.Name != nil {
+		c, err := s.daemon.RenameClass(r.Context(), name, *in.Name, who(r))
+		return http.StatusOK, c, noClass(err)
+	}
+	c, err := s.daemon.MergeClass(r.Context(), name, *in.Into, who(r))
+	return http.StatusOK, c, noClass(err)
+}
+
+// noClass is an error about a change of a class that is not there.
+func noClass(err error) error {
+	var unknown *daemon.UnknownClassError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	p := problem(http.StatusNotFound, "There is no class %.80q. Look for those that are by GET /v1/classes.", unknown.Name)
+	if p.Nearest = unknown.Nearest; p.Nearest != "" {
+		p.Detail = fmt.Sprintf("There is no class %.80q. Did you mean %.80q?", unknown.Name, unknown.Nearest)
+	}
+	return p
+}
+
+// removeClass answers DELETE /v1/classes/{name}.
+func (s *server) removeClass(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	c, err := s.daemon.RemoveClass(r.Context(), r.PathValue("name"), who(r))
+	return http.StatusOK, c, noClass(err)
 }
 
 // checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not

@@ -144,6 +144,39 @@ func (c *Client) Class(ctx context.Context, name string) error {
 	return c.put(ctx, http.MethodPost, "/v1/classes", map[string]string{"name": name}, nil)
 }
 
+// Rename gives a class another name. It is sent once, as Merge and Remove are: of a lost answer nobody knows whether
+// the class is still there.
+func (c *Client) Rename(ctx context.Context, class, name string) error {
+	return c.change(ctx, http.MethodPatch, class, map[string]string{"name": name})
+}
+
+// Merge makes a class a part of another one.
+func (c *Client) Merge(ctx context.Context, class, into string) error {
+	return c.change(ctx, http.MethodPatch, class, map[string]string{"into": into})
+}
+
+// Remove has the pictures of a class erased everywhere, and removes the class.
+func (c *Client) Remove(ctx context.Context, class string) error {
+	return c.change(ctx, http.MethodDelete, class, nil)
+}
+
+// change changes a class.
+func (c *Client) change(ctx context.Context, method, class string, v map[string]string) error {
+	r := request{method: method, path: "/v1/classes/" + url.PathEscape(class)}
+	if v != nil {
+		body, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("client: %w", err)
+		}
+		r.kind, r.body = jsonKind, body
+	}
+	answer, err := c.send(ctx, r, nil)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	return answer.Body.Close()
+}
+
 // Task says that a task ends. It is sent once: two ends would be two tasks.
 func (c *Client) Task(ctx context.Context) error {
 	answer, err := c.send(ctx, request{method: http.MethodPost, path: "/v1/tasks"}, nil)

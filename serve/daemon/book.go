@@ -76,6 +76,7 @@ type book struct {
 	own      map[string]holding // of those, by author
 	held     map[string]int
 	classes  map[string]bool
+	outputs  int               // that classes have, those of classes that have gone too
 	spelled  map[string]string // a class by the key by which names are compared
 	versions []VersionInfo
 	fresh    int            // pictures that were cut since the last of these
@@ -153,6 +154,17 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 		k.addClass(b.Label)
 		k.done(e, b, "")
 		return &op{Label: b.Label}, nil
+	case kindRename, kindMerge, kindRemove:
+		if !k.classes[b.Label] || k.classes[b.Into] == (e.Kind == kindRename) && b.Into != "" {
+			return nil, fmt.Errorf("daemon: event %d (%s) is about the classes %.40q and %.40q, which does not fit those that are there. Put a good copy of the folder in its place",
+				e.Number, e.Kind, b.Label, b.Into)
+		}
+		k.done(e, body{Label: b.Into}, b.Label)
+		k.reclass(e.Kind, b.Label, b.Into)
+		if e.Kind != kindRename {
+			k.versions = nil // their weights are of the classes of before
+		}
+		return &op{Label: b.Label, Into: b.Into}, nil
 	case kindSample:
 		m, err := k.add(e, b)
 		if err != nil {
@@ -241,9 +253,49 @@ func without(ids, some []string) []string {
 // addClass adds a class, unless it is there.
 func (k *book) addClass(name string) {
 	if !k.classes[name] {
-		k.classes[name] = true
-		if key := spelling.Key(name); k.spelled[key] == "" {
-			k.spelled[key] = name
+		k.outputs++
+		k.name(name)
+	}
+}
+
+// reclass gives the samples of a class the name of another one, or of the class that it becomes a part of. One that is
+// removed has none.
+func (k *book) reclass(kind, name, into string) {
+	for _, m := range k.samples {
+		if m.Label == name {
+			m.Label = into
+		}
+	}
+	if n := k.held[name]; n > 0 {
+		k.held[into] += n
+	}
+	delete(k.held, name)
+	k.nameless(name)
+	if kind == kindRename {
+		k.name(into)
+	}
+}
+
+// name adds the name of a class.
+func (k *book) name(into string) {
+	k.classes[into] = true
+	if key := spelling.Key(into); k.spelled[key] == "" {
+		k.spelled[key] = into
+	}
+}
+
+// nameless takes the name of a class away.
+func (k *book) nameless(name string) {
+	delete(k.classes, name)
+	key := spelling.Key(name)
+	if k.spelled[key] != name {
+		return
+	}
+	delete(k.spelled, key)
+	for _, other := range slices.Sorted(maps.Keys(k.classes)) {
+		if spelling.Key(other) == key {
+			k.spelled[key] = other
+			return
 		}
 	}
 }

@@ -31,6 +31,7 @@ type row struct {
 	classes map[string]bool // that it adds
 	held    map[string]int  // samples that it holds out, by class
 	queued  int             // pictures that it brings into the queue
+	alone   bool            // it takes no further part
 	added   []journal.Event // of its classes
 	parts   []*part
 }
@@ -48,6 +49,7 @@ type part struct {
 	added   []journal.Event
 	held    []string // classes of those that are held out
 	queued  int      // pictures that come into the queue; below 0 that go from it
+	alone   bool     // it changes classes, so no other one is in its row
 }
 
 // Ranks of parts in a row. Labels and marks come first, as what comes after them may let go of their pictures, and
@@ -104,7 +106,7 @@ func (p *part) class(label, who string, open bool) (string, error) {
 		return "", &UnknownClassError{name, nearest.Word(name, slices.Sorted(maps.Keys(d.state.classes)))}
 	}
 	// The event of a class for which the learner has no room would end each start.
-	if err := d.trainer.RoomFor(len(d.state.classes) + len(p.row.classes) + len(p.classes) + 1); err != nil {
+	if err := d.trainer.RoomFor(d.state.outputs + len(p.row.classes) + len(p.classes) + 1); err != nil {
 		return "", fmt.Errorf("daemon: %w", err)
 	}
 	p.classes = append(p.classes, name)
@@ -158,6 +160,7 @@ func (r *row) join(p *part) {
 		r.held[label]++
 	}
 	r.queued += p.queued
+	r.alone = p.alone
 	r.added = append(r.added, p.added...)
 	r.parts = append(r.parts, p)
 }
@@ -268,6 +271,10 @@ func (d *Daemon) write(list []*request) (late []*request, again time.Duration) {
 		r.now = d.state.time
 	}
 	for _, c := range list {
+		if r.alone {
+			late = append(late, c)
+			continue
+		}
 		p := &part{d: d, row: r, request: c}
 		err := d.broken
 		if err == nil {

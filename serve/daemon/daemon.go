@@ -49,11 +49,13 @@ type Daemon struct {
 	gathering sync.Mutex // guards carried
 	carried   *ask       // the request that did not fit into the last pass, and is first in the next; nil is none
 
-	between  chan func() // what the applier does between two ops
-	arrived  chan struct{}
-	failed   chan error
-	stop     context.CancelFunc
-	amendErr error // why the method cannot remove a stored picture; nil where it can
+	between    chan func() // what the applier does between two ops
+	arrived    chan struct{}
+	failed     chan error
+	stop       context.CancelFunc
+	reclassErr error  // why the method cannot change its classes; nil where it can
+	carries    string // what stays of classes that were merged
+	amendErr   error  // why the method cannot remove a stored picture; nil where it can
 	// the learner is a sum, so what was learned of a picture can be subtracted
 	sums    bool
 	notes   func(context.Context, journal.Event) error // appends an event of the applier
@@ -179,6 +181,7 @@ func (d *Daemon) recover() error {
 		return err
 	}
 	d.trainer = d.state.trainer
+	d.reclassErr, d.carries = d.trainer.Reclasses(), d.trainer.Carries()
 	d.amendErr, d.sums = d.trainer.Amendable(), d.trainer.Unlearns() == nil
 	d.notes = func(_ context.Context, e journal.Event) error { // nobody else appends yet
 		if e.Time = time.Now(); e.Time.Before(d.state.time) {
@@ -303,8 +306,8 @@ func (d *Daemon) Measure() predict.Measure { return d.trainer.Measure() }
 // Config is the config of a run that would learn as the daemon does.
 func (d *Daemon) Config() config.Config { return d.trainer.Config() }
 
-// Names returns the names of the classes, by label.
-func (d *Daemon) Names() []string { return d.trainer.Classes() }
+// Names returns the names of the classes, in the order in which they came.
+func (d *Daemon) Names() []string { return d.trainer.Named() }
 
 // Failed delivers the error after which the process must end: of the disk, or of the learner. The next start finds out
 // what is left.

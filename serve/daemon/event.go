@@ -10,6 +10,9 @@ import (
 // Kinds of events. The state of a daemon is a function of them in their order.
 const (
 	kindClass    = "class"    // a class gets the next output of the head
+	kindRename   = "rename"   // a class has another name
+	kindMerge    = "merge"    // a class becomes a part of another one
+	kindRemove   = "remove"   // a class without samples goes
 	kindSample   = "sample"   // a labelled picture: held out, or into the queue
 	kindRemember = "remember" // a picture that waits for its label
 	kindLabel    = "label"    // a label for a picture that is there
@@ -30,6 +33,7 @@ const (
 type body struct {
 	Format  int      `json:"v"`
 	Label   string   `json:"label,omitempty"` // also the name of a class or of a version, or a mark
+	Into    string   `json:"into,omitempty"`  // the new name of a class, or the class that it becomes a part of
 	Held    bool     `json:"held,omitempty"`
 	N       int      `json:"n,omitempty"`      // samples of a cut, or those of a forgetting that sums still carry
 	Number  int64    `json:"number,omitempty"` // of a version, or of the cut that is skipped

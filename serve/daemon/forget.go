@@ -19,9 +19,15 @@ func (d *Daemon) Forget(ctx context.Context, w Which, who string) (f Forgotten, 
 	if len(w.IDs) == 0 && w.Digest == "" && w.Who == "" && w.From.IsZero() && w.To.IsZero() {
 		return f, errors.New("daemon: it is not said what to forget. Give ids, a digest, a name or times")
 	}
-	means := w.means()
+	return d.forget(ctx, w, w.means(), who, d.o.Retain)
+}
+
+// forget is Forget of the samples that w, and means with mu held, tell. all says to look for them in a journal that is
+// retained too.
+func (d *Daemon) forget(ctx context.Context, w Which, means func(id, digest, who string, at time.Time) bool, who string,
+	all bool) (f Forgotten, err error) {
 	var retained []string // in the journal
-	if d.o.Retain {
+	if all {
 		if retained, err = d.retained(w.Digest != "", means); err != nil {
 			return f, err
 		}

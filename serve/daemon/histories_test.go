@@ -34,7 +34,8 @@ var (
 
 // call is one request about a sample, and what came of it.
 type call struct {
-	kind, id, label string
+	kind, id, label string // a change of classes has no id, and the label of before
+	into            string
 	// ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
 	came string
 }
@@ -126,6 +127,15 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			default:
 				next["ok"] = "forgotten"
 			}
+		case "rename", "merge", "remove":
+			switch to := "is " + c.into; {
+			case s != "is "+c.label:
+				next["ok"] = s
+			case c.kind == "remove":
+				next["ok"] = "forgotten"
+			default:
+				next["ok"] = to
+			}
 		case "read":
 			next[s] = s
 		}
@@ -135,6 +145,8 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			for _, to := range next {
 				all = append(all, to)
 			}
+		case c.came == "refused" && c.kind == "remove": // its pictures are forgotten first
+			all = append(all, s, next["ok"])
 		case c.came == "refused":
 			all = append(all, s)
 		case next[c.came] != "":
@@ -150,9 +162,15 @@ func samplesModel(drops bool) porcupine.Model {
 	return (&porcupine.NondeterministicModel{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 			by := map[string][]porcupine.Operation{}
+			for n := range historyIDs { // a change of classes is about all
+				by[fmt.Sprint("id-", n)] = nil
+			}
 			for _, o := range history {
-				id := o.Input.(call).id
-				by[id] = append(by[id], o)
+				for id := range by {
+					if of := o.Input.(call).id; of == id || of == "" {
+						by[id] = append(by[id], o)
+					}
+				}
 			}
 			var all [][]porcupine.Operation
 			for _, part := range by {
@@ -326,6 +344,12 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 		_, err = d.Mark(ctx, c.id, []string{MarkSkipped, MarkDeleted, ""}[client%3], "")
 	case "forget":
 		_, err = d.Forget(ctx, Which{IDs: []string{c.id}}, "")
+	case "rename":
+		_, err = d.RenameClass(ctx, c.label, c.into, "")
+	case "merge":
+		_, err = d.MergeClass(ctx, c.label, c.into, "")
+	case "remove":
+		_, err = d.RemoveClass(ctx, c.label, "")
 	case "read":
 		i, there := d.Sample(c.id)
 		switch {
@@ -420,7 +444,14 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 					}
 					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n),
 						label: fmt.Sprint("class ", mine.IntN(historyLabels))}
-					if c.kind == "forget" && m.full > 0 { // which waits until there is room
+					if mine.IntN(8) == 0 {
+						c.kind = []string{"rename", "merge"}[mine.IntN(2)]
+						if forgets && mine.IntN(3) == 0 {
+							c.kind = "remove"
+						}
+						c.id, c.into = "", fmt.Sprint("class ", mine.IntN(historyLabels))
+					}
+					if (c.kind == "forget" || c.kind == "remove") && m.full > 0 { // which waits until there is room
 						continue
 					}
 					h.do(d, client, c, n)
@@ -465,7 +496,10 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 		for _, o := range h.ops {
 			if porcupine.CheckOperations(samplesModel(drops),
 				slices.DeleteFunc(slices.Clone(h.ops),
-					func(p porcupine.Operation) bool { return p.Input.(call).id != o.Input.(call).id })) {
+					func(p porcupine.Operation) bool {
+						of := p.Input.(call).id
+						return of != "" && of != o.Input.(call).id
+					})) {
 				continue
 			}
 			fmt.Fprintf(&text, "\n%d to %d, client %d: %+v", o.Call, o.Return, o.ClientId, o.Output)

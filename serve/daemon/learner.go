@@ -20,7 +20,8 @@ type op struct {
 	Kind    string    `json:"kind"`
 	Lessons []*lesson `json:"lessons,omitempty"` // of a cut, or of another one to be undone
 	Cut     int64     `json:"cut,omitempty"`     // by which those to be undone were learned
-	Label   string    `json:"label,omitempty"`   // the name of a new class, or the label of a correction
+	Label   string    `json:"label,omitempty"`   // the name of a new class or of one that changes, or the label of a correction
+	Into    string    `json:"into,omitempty"`    // the name or the class that this one gets
 	IDs     []string  `json:"ids,omitempty"`     // to be corrected, withdrawn or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
 	Keep    []int64   `json:"keep,omitempty"`    // versions that stay
@@ -83,6 +84,8 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 	case aside:
 	case o.Kind == kindClass:
 		_, err = l.trainer.AddClass(o.Label)
+	case o.Kind == kindRename, o.Kind == kindMerge, o.Kind == kindRemove:
+		err = l.reclass(ctx, o)
 	case o.Kind == kindCut:
 		err = l.observe(ctx, o)
 	case o.Kind == kindBoundary:
@@ -121,6 +124,46 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = o.Number
+	return nil
+}
+
+// reclass renames, merges or removes a class. What was undone goes out of versions before, by the names of before; and
+// versions of before other classes go, as the book has it.
+func (l *learner) reclass(ctx context.Context, o *op) (err error) {
+	if err = l.cleanVersions(ctx); err != nil {
+		return err
+	}
+	switch o.Kind {
+	case kindRename:
+		err = l.trainer.Rename(o.Label, o.Into)
+	case kindMerge:
+		err = l.trainer.MergeClasses(o.Label, o.Into)
+	default:
+		err = l.trainer.RemoveClass(o.Label)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Kind != kindRename {
+		if err := l.files.RemoveExcept(); err != nil {
+			l.o.Log.Error("versions of the weights of before classes have changed are not removed", "error", err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, s := range l.stored {
+		switch {
+		case s.Label != o.Label:
+		case o.Kind == kindRemove:
+			delete(l.stored, id)
+		default:
+			s.Label = o.Into
+		}
+	}
+	if n := l.learned[o.Label]; n != 0 && o.Kind != kindRemove {
+		l.learned[o.Into] += n
+	}
+	delete(l.learned, o.Label)
 	return nil
 }
 

@@ -40,8 +40,23 @@ func (s *state) learns(t *live.Trainer) {
 	s.trainer = t
 	c, h, w := t.Shape()
 	s.image = c * h * w
-	for _, name := range t.Classes() {
-		s.addClass(name)
+	names, gone := t.Classes(), t.Gone()
+	for y, name := range names {
+		if !slices.Contains(gone, ocl.Label(y)) {
+			s.addClass(name)
+		}
+	}
+	s.outputs = len(names)
+	for _, o := range s.ops { // which the trainer has not done yet
+		switch o.Kind {
+		case kindClass:
+			s.addClass(o.Label)
+		case kindRename:
+			s.nameless(o.Label)
+			s.name(o.Into)
+		case kindMerge, kindRemove:
+			s.nameless(o.Label)
+		}
 	}
 }
 
@@ -349,8 +364,6 @@ func (t *tables) state(of *state, pixels []byte) (*state, error) {
 		next.ops = append(next.ops, o)
 		if o.Kind == kindCut {
 			next.cuts, next.lessons = next.cuts+1, next.lessons+len(o.Lessons)
-		} else if o.Kind == kindClass {
-			next.addClass(o.Label)
 		}
 	}
 	for id, m := range t.Stored {
@@ -398,6 +411,9 @@ func (s *state) lookup(id string) (m sample, there bool) {
 		}
 		if there && o.Kind == kindLabel && slices.Contains(o.IDs, id) {
 			m.Label = o.Label
+		}
+		if (o.Kind == kindRename || o.Kind == kindMerge) && there && m.Label == o.Label {
+			m.Label = o.Into
 		}
 		if o.Kind == kindUnlabel && slices.Contains(o.IDs, id) {
 			m, there = sample{}, false

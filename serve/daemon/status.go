@@ -303,7 +303,7 @@ func (d *Daemon) Classes() (all []ClassInfo) {
 	defer d.state.mu.Unlock()
 	d.gauge.Lock()
 	defer d.gauge.Unlock()
-	for _, name := range d.trainer.Classes() {
+	for _, name := range d.trainer.Named() {
 		c := ClassInfo{Name: name}
 		if known := d.kept.Classes[name]; known != nil {
 			c = *known
@@ -434,6 +434,19 @@ func (d *Daemon) report(e journal.Event) {
 	switch e.Kind {
 	case kindClass:
 		d.tell("class", fmt.Sprintf("The class %s was added.", b.Label), e.Number)
+	case kindRename, kindMerge, kindRemove:
+		d.gauge.Lock()
+		if known := d.kept.Classes[b.Label]; known != nil && e.Kind == kindRename {
+			d.kept.Classes[b.Into] = known
+		}
+		delete(d.kept.Classes, b.Label)
+		d.gauge.Unlock()
+		text := map[string]string{kindRename: "The class %s is called %s.", kindMerge: "The class %s is a part of %s."}[e.Kind]
+		if e.Kind == kindRemove {
+			d.tell("class", fmt.Sprintf("The class %s was removed.", b.Label), e.Number)
+		} else {
+			d.tell("class", fmt.Sprintf(text, b.Label, b.Into), e.Number)
+		}
 	case kindRemember:
 		d.tell("remembered", "A picture waits for its label.", e.Number)
 	case kindLabel:

@@ -78,6 +78,9 @@ var (
 	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
 	ErrSpoilt    = errors.New("the file of that version is damaged, so nobody can go back to it. Look for another one by GET /v1/versions")
 	ErrSameName  = errors.New("another version has the name. Use another name")
+	ErrSameClass = errors.New("another class has the name; names are compared without case. Use another name, or merge the two")
+	ErrOneClass  = errors.New("it is one class, and two are needed to make one of them. Give another one")
+	ErrLastClass = errors.New("it is the only class, and a learner has at least one. Make another one first")
 	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
 	ErrNoPicture = errors.New("the picture is not kept any more, so its label cannot be taken away. Give it another label, or forget it")
 	ErrLabelled  = errors.New("the sample has a label, and only what waits for one is skipped or deleted. Take the label away first")
@@ -182,7 +185,7 @@ type Deed struct {
 	Number int64     `json:"number"` // of its event
 	Time   time.Time `json:"time"`
 	Who    string    `json:"who,omitempty"`
-	Kind   string    `json:"kind"` // label, unlabel, mark, class, version or rollback
+	Kind   string    `json:"kind"` // label, unlabel, mark, class, rename, merge, remove, version or rollback
 	ID     string    `json:"id,omitempty"`
 	Label  string    `json:"label,omitempty"` // or the mark, or the name
 	Was    string    `json:"was,omitempty"`   // the label or the mark before
