@@ -9,7 +9,8 @@ import (
 	"ocl/learn/learner"
 )
 
-// Rename gives a class another name. Both are taken letter by letter. A name that a class has is an error. Predictions use the name from the next Publish on.
+// Rename gives a class another name, letter by letter. A name that a class has is an error. Predictions use it from the
+// next Publish on, and weights of before still fit ([Trainer.SetWeights]).
 func (t *Trainer) Rename(from, to string) error {
 	return t.change("rename", func() error {
 		if err := CheckLabel(to); err != nil {
@@ -36,17 +37,7 @@ func (t *Trainer) Rename(from, to string) error {
 // ([learner.Reclassing]). From then on there is no class from, and one of that name that is added later is a new one. A
 // method that cannot do it is an error that wraps [ErrMethod]: [Trainer.Reclasses] tells.
 func (t *Trainer) MergeClasses(from, into string) error {
-	return t.reclass("merge classes", from, func(r learner.Reclassing, y ocl.Label) error {
-		to, err := t.known(into)
-		if err != nil {
-			return err
-		}
-		if err := t.activate(max(y, to)); err != nil {
-			return err
-		}
-		if r, err = t.core.reclasses(); err != nil {
-			return err
-		}
+	return t.reclass("merge classes", from, into, func(r learner.Reclassing, y, to ocl.Label) error {
 		return r.Merge(y, to)
 	})
 }
@@ -54,14 +45,7 @@ func (t *Trainer) MergeClasses(from, into string) error {
 // RemoveClass removes a class and its stored images, as MergeClasses removes one. [learner.Reclassing] says what stays
 // of its images: Unlearn and Forget them before, and nothing does.
 func (t *Trainer) RemoveClass(name string) error {
-	return t.reclass("remove class", name, func(r learner.Reclassing, y ocl.Label) error {
-		err := t.activate(y)
-		if err == nil {
-			r, err = t.core.reclasses()
-		}
-		if err != nil {
-			return err
-		}
+	return t.reclass("remove class", name, name, func(r learner.Reclassing, y, _ ocl.Label) error {
 		return r.RemoveClass(y)
 	})
 }
@@ -134,16 +118,27 @@ func (t *Trainer) renames(y ocl.Label, name string) {
 	t.names[y] = name
 }
 
-// reclass lets f take a class out of the learner, and its name out of those that are known.
-func (t *Trainer) reclass(what, name string, f func(learner.Reclassing, ocl.Label) error) error {
+// reclass lets f take the class name out of the learner, perhaps into another one, and takes its name out of those that
+// are known.
+func (t *Trainer) reclass(what, name, into string, f func(r learner.Reclassing, y, to ocl.Label) error) error {
 	return t.change(what, func() error {
+		if _, err := t.core.reclasses(); err != nil {
+			return err
+		}
 		y, err := t.known(name)
+		if err != nil {
+			return err
+		}
+		to, err := t.known(into)
+		if err == nil {
+			err = t.activate(max(y, to)) // which may make another learner
+		}
 		if err != nil {
 			return err
 		}
 		r, err := t.core.reclasses()
 		if err == nil {
-			err = f(r, y)
+			err = f(r, y, to)
 		}
 		if err != nil {
 			return err

@@ -34,9 +34,10 @@ import (
 //	err = t.Publish(ctx, 1)
 //	answer, err := t.Predict(3, [][]byte{image})                // answer.Version is 1
 //
-// One goroutine at a time calls what changes a Trainer: AddClass, Observe, Boundary, Publish, Relabel, Forget, Unlearn,
-// Unlearns, Stores, Amendable, SaveState, LoadState, Weights, SetWeights and Digest. Any number of goroutines call
-// Predict, See, PredictSeen, Features, Draw, Export, Stats, Err, Classes, Shape, Measure and Close meanwhile. What it
+// One goroutine at a time calls what changes a Trainer: AddClass, Rename, MergeClasses, RemoveClass, Observe, Boundary,
+// Publish, Relabel, Forget, Unlearn, Unlearns, Reclasses, Carries, Stores, Amendable, SaveState, LoadState, Weights,
+// SetWeights and Digest. Any number of goroutines call Predict, See, PredictSeen, Features, Draw, Export, Stats, Err,
+// Classes, Named, Gone, Shape, Measure and Close meanwhile. What it
 // learns is a function of those calls in their order: neither time, nor the number of processors, nor how often it was
 // published and saved moves a bit.
 //

@@ -35,8 +35,8 @@ func (d *Daemon) MergeClass(ctx context.Context, name, into, who string) (Reclas
 	return d.reclass(ctx, kindMerge, name, into, who)
 }
 
-// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class. Versions of before cannot
-// be gone back to.
+// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class. Versions of before
+// cannot be gone back to.
 func (d *Daemon) RemoveClass(ctx context.Context, name, who string) (r Reclassed, err error) {
 	if d.reclassErr != nil {
 		return r, d.reclassErr

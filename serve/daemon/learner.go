@@ -20,7 +20,7 @@ type op struct {
 	Kind    string    `json:"kind"`
 	Lessons []*lesson `json:"lessons,omitempty"` // of a cut, or of another one to be undone
 	Cut     int64     `json:"cut,omitempty"`     // by which those to be undone were learned
-	Label   string    `json:"label,omitempty"`   // the name of a new class or of one that changes, or the label of a correction
+	Label   string    `json:"label,omitempty"`   // of a class that is new or changes, or of a correction
 	Into    string    `json:"into,omitempty"`    // the name or the class that this one gets
 	IDs     []string  `json:"ids,omitempty"`     // to be corrected, withdrawn or forgotten
 	Version int64     `json:"version,omitempty"` // to be kept or gone back to
