@@ -116,8 +116,8 @@ const few = 5
 // Examine examines both halves of a data set. When ctx ends, so does it.
 func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 	e := &exam{set: set, features: cmp.Or(o.Features, set), progress: o.Progress,
-		disputed: map[int]bool{}, found: &Findings{Data: set.Name, Images: set.Train.Len() + set.Test.Len(), Classes: set.Classes,
-			List: []Finding{}, Notes: []string{}}}
+		disputed: map[int]bool{}, found: &Findings{Data: set.Name, Images: set.Train.Len() + set.Test.Len(),
+			Classes: set.Classes, List: []Finding{}, Notes: []string{}}}
 	if e.progress == nil {
 		e.progress = func(string, int, int) {}
 	}
