@@ -164,15 +164,38 @@ func addClassifier(cmd *cobra.Command, to *string) {
 	completeFlag(cmd, "classifier", config.Classifiers)
 }
 
+// share is the value of a flag that is a number between 0 and 1.
+type share struct{ to *float64 }
+
+func (s share) String() string {
+	if s.to == nil || *s.to == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(*s.to, 'g', -1, 64)
+}
+
+func (share) Type() string { return "share" }
+
+func (s share) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v < 1) {
+		return errors.New("it must be a number between 0 and 1")
+	}
+	*s.to = v
+	return nil
+}
+
 // addUnknown defines --unknown-below.
 func addUnknown(flags *pflag.FlagSet, to *float64) {
-	flags.Float64Var(to, "unknown-below", 0, "Q\tcall images unknown that look stranger than all but a share Q of those of known classes, such as 0.05; "+
-		"about half of the images of other classes are found so (default: 0.05, as a note)")
+	flags.Var(share{to}, "unknown-below",
+		"Q\tcall images unknown that look stranger than all but a share Q of those of known classes, such as 0.05; "+
+			"about half of the images of other classes are found so (default: 0.05, as a note)")
 }
 
 // addCoverage defines --coverage.
 func addCoverage(flags *pflag.FlagSet, to *float64) {
-	flags.Float64Var(to, "coverage", 0, "C\tname as many classes as are needed to have the right one among them for a share C of the images, such as 0.95")
+	flags.Var(share{to}, "coverage",
+		"C\tname as many classes as are needed to have the right one among them for a share C of the images, such as 0.95")
 }
 
 // addOlder defines --older.

@@ -3,6 +3,7 @@ package predict
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"ocl/internal/count"
 	"ocl/learn/learner"
@@ -44,11 +45,14 @@ func (p *Predictor) sure(o Options, why string) (err error) {
 	}
 	switch s := p.info.Sureness; {
 	case s == nil && (o.Unknown != 0 || o.Coverage != 0):
-		return fmt.Errorf("predict: %s: the learner is not calibrated, so nobody knows what is unknown to it: %s",
+		return fmt.Errorf("predict: %s: the learner is not calibrated, so it cannot say what is unknown, or how many classes to name: %s",
 			p.info.Folder, why)
 	case s == nil:
 		p.info.Notes = append(p.info.Notes, "probabilities are not calibrated, and nothing is called unknown: "+why)
-	case c.Resolution() > s.Unknown && o.Unknown != 0:
+	case c.Resolution() > s.Unknown && o.Unknown == 0:
+		p.info.Notes = append(p.info.Notes, fmt.Sprintf("the learner is calibrated by %s, and nothing is called unknown with fewer than %d",
+			count.Of(s.Samples, "sample"), int(math.Round(1/s.Unknown))-1))
+	case c.Resolution() > s.Unknown:
 		return fmt.Errorf("predict: %s: %s are too few to call a share of %v unknown. Use %.3g or more, or teach it more pictures",
 			p.info.Folder, count.Of(s.Samples, "sample"), s.Unknown, c.Resolution())
 	}

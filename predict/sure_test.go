@@ -140,7 +140,7 @@ func TestNotCalibrated(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if _, err := Open(context.Background(), folder, Options{Classifier: "ncm", Unknown: 0.1}); err == nil ||
-		!strings.Contains(err.Error(), "nobody knows what is unknown to it") {
+		!strings.Contains(err.Error(), "cannot say what is unknown") {
 		t.Errorf("unknown of a learner that is not calibrated: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ def main(model, *files):
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     names = json.loads(session.get_modelmeta().custom_metadata_map.get("class_names", "null"))
     channels = session.get_inputs()[0].shape[1]
+    outputs = [o.name for o in session.get_outputs() if o.name in ("label", "unknown")]  # unknown is there if the run is calibrated
     failed = 0
     for file in files:
         try:
@@ -33,8 +34,10 @@ def main(model, *files):
             print(f"{file}: {error}", file=sys.stderr)
             failed += 1
             continue
-        (label,) = session.run(["label"], {"images": pixels[None]})
-        print(file, names[label[0]] if names else label[0], sep="\t")
+        answer = dict(zip(outputs, session.run(outputs, {"images": pixels[None]})))
+        label = answer["label"][0]
+        name = names[label] if names else label
+        print(file, "unknown" if answer.get("unknown", [False])[0] else name, sep="\t")
     return 1 if failed else 0
 
 

@@ -39,3 +39,24 @@ func (r *Reliability) ECE() float64 {
 	}
 	return sum / float64(n)
 }
+
+// Joined are the bins with answers, where those with fewer than least are joined with the next ones: their confidences are
+// sums, as in the others. Without answers it is nil.
+func (r *Reliability) Joined(least int) (list []ReliabilityBin) {
+	var open ReliabilityBin
+	for _, b := range r {
+		open.N, open.Right, open.Confidence = open.N+b.N, open.Right+b.Right, open.Confidence+b.Confidence
+		if open.N >= max(least, 1) {
+			list, open = append(list, open), ReliabilityBin{}
+		}
+	}
+	if open.N == 0 {
+		return list
+	}
+	if len(list) == 0 {
+		return []ReliabilityBin{open}
+	}
+	last := &list[len(list)-1]
+	last.N, last.Right, last.Confidence = last.N+open.N, last.Right+open.Right, last.Confidence+open.Confidence
+	return list
+}

@@ -17,6 +17,9 @@ import (
 // measureEvery is the number of samples that are learned between two tests on the held-out ones.
 const measureEvery = 1000
 
+// fewHeldOut pictures say nothing alone of how far probabilities are right.
+const fewHeldOut = 5
+
 // heldOut has the samples that are held out, as pictures that are kept.
 type heldOut struct {
 	ids, labels []string
@@ -115,11 +118,10 @@ func (d *Daemon) measure(ctx context.Context, idle bool) {
 	if ece := sure.ECE(); !math.IsNaN(ece) {
 		d.kept.HeldOut.ECE = &ece
 	}
-	for _, b := range sure {
-		if n := float64(b.N); b.N > 0 {
-			d.kept.HeldOut.Reliability = append(d.kept.HeldOut.Reliability,
-				ReliabilityBin{b.N, b.Confidence / n, float64(b.Right) / n})
-		}
+	for _, b := range sure.Joined(fewHeldOut) {
+		n := float64(b.N)
+		d.kept.HeldOut.Reliability = append(d.kept.HeldOut.Reliability,
+			ReliabilityBin{b.N, b.Confidence / n, float64(b.Right) / n})
 	}
 }
 

@@ -100,7 +100,7 @@ function chart(history) {
 
 // trusted is a picture of how often answers of a probability are right: on the straight line the probabilities are right.
 function trusted(held) {
-  const bins = held && held.samples >= enough ? (held.reliability ?? []).filter((b) => b.samples >= 5) : [];
+  const bins = held && held.samples >= enough ? (held.reliability ?? []) : [];
   byId("reliability").hidden = bins.length === 0;
   if (bins.length === 0) {
     return;
@@ -108,7 +108,9 @@ function trusted(held) {
   const side = 160;
   const at = (b) => `${side * b.probability} ${side - side * b.accuracy}`;
   const picture = svg("svg", { viewBox: `-40 -10 ${side + 80} ${side + 45}`, role: "img" });
-  picture.append(svg("title", {}, `Of held-out pictures: ${bins.map((b) => `with about ${percent(b.probability)}, ${percent(b.accuracy)} of ${count(b.samples)} right`).join("; ")}`));
+  picture.append(
+    svg("title", {}, `Of held-out pictures: ${bins.map((b) => `with about ${percent(b.probability)}, ${percent(b.accuracy)} of ${count(b.samples)} right`).join("; ")}`),
+  );
   for (const share of [0, 0.5, 1]) {
     const y = side - side * share;
     picture.append(svg("path", { class: "grid-line", d: `M0 ${y}H${side}` }), svg("text", { x: -6, y: y + 4, "text-anchor": "end" }, 100 * share + " %"));

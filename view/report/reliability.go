@@ -12,9 +12,9 @@ import (
 )
 
 // ReliabilityCaption says how to read a chart of [Reliability].
-const ReliabilityCaption = "Test images by the probability of their best class, in fifteenths: the share of them that is predicted right. On the straight line the probabilities are right; below it the learner is surer than it should be. Parts of fewer than ten images are not drawn."
+const ReliabilityCaption = "Test images by the probability of their best class, in fifteenths: the share of them that is predicted right. On the straight line the probabilities are right; below it the learner is surer than it should be. Parts of fewer than ten images are drawn together with the next."
 
-// fewImages of a part say nothing that can be drawn.
+// fewImages of a part say nothing alone.
 const fewImages = 10
 
 // Reliability is a chart of how often answers of a probability are right.
@@ -37,13 +37,12 @@ func trusted() *chart.Lines {
 	return l
 }
 
-// reliabilitySeries has the bins with answers enough.
+// reliabilitySeries has the bins with answers.
 func reliabilitySeries(r metric.Reliability) (s chart.Series) {
-	for _, b := range r {
-		if n := float64(b.N); b.N >= fewImages {
-			s.X = append(s.X, int(math.Round(100*b.Confidence/n)))
-			s.Y, s.Half = append(s.Y, 100*float64(b.Right)/n), append(s.Half, math.NaN())
-		}
+	for _, b := range r.Joined(fewImages) {
+		n := float64(b.N)
+		s.X = append(s.X, int(math.Round(100*b.Confidence/n)))
+		s.Y, s.Half = append(s.Y, 100*float64(b.Right)/n), append(s.Half, math.NaN())
 	}
 	return s
 }
