@@ -193,7 +193,7 @@ const listedFindings = 10
 // kindTitles are the kinds as headings.
 var kindTitles = map[doctor.Kind]string{
 	doctor.Unreadable: "files that cannot be read", doctor.TwoLabels: "images with several labels",
-	doctor.TestInTraining: "test images in the training half", doctor.WrongLabel: "labels that are probably wrong",
+	doctor.TestInTraining: "test images in the training half", doctor.WrongLabel: "labels to look at",
 	doctor.Duplicate: "images that are there several times", doctor.Tiny: "tiny files",
 	doctor.Few: "classes with few images", doctor.Alike: "classes that look alike",
 }
@@ -228,7 +228,7 @@ func writeFindings(b *strings.Builder, dir string, found *doctor.Findings) {
 func summaryOf(found *doctor.Findings) string {
 	text := fmt.Sprintf("%s: %s of %s.", found.Data, count.Of(found.Images, "image"), count.Of(found.Classes, "class"))
 	if found.Looked {
-		text += fmt.Sprintf(" By %s, the other images find the label of %s %%; up to %s %% of the labels may be wrong.",
+		text += fmt.Sprintf(" By %s, the other images find the label of %s %%; an estimated %s %% of the labels are wrong.",
 			found.Features, count.Percent(found.Accuracy), count.Percent(found.WrongShare))
 	}
 	for _, note := range found.Notes {
