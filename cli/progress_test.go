@@ -232,7 +232,7 @@ func TestQuietWhereProgressIs(t *testing.T) {
 		}
 	}
 	slices.Sort(without)
-	want := []string{"config check", "config keys", "config schema", "config show", "data cache clean", "data list",
+	want := []string{"classes", "config check", "config keys", "config schema", "config show", "data cache clean", "data list",
 		"data streams", "export", "inspect", "methods",
 		"report import", "report paper", "serve token", "serve verify", "sweep cancel", "sweep retry", "sweep status"}
 	if !slices.Equal(without, want) {

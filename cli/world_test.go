@@ -82,6 +82,7 @@ var lines = map[string][]string{
 	"eval":  {"eval x -o measured", "eval photos", "eval frozen"},
 	"export": {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv",
 		"export study --to csv -o s.csv", "export x --to tensorboard -o board"},
+	"classes": {"classes x"},
 	"inspect": {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors",
 		"inspect matrix.json.gz", "inspect cfg.yaml"},
 	"learn":   {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},

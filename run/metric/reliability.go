@@ -40,8 +40,8 @@ func (r *Reliability) ECE() float64 {
 	return sum / float64(n)
 }
 
-// Joined are the bins with answers, where those with fewer than least are joined with the next ones: their confidences are
-// sums, as in the others. Without answers it is nil.
+// Joined are the bins with answers, where those with fewer than least are joined with the next ones: their confidences
+// are sums, as in the others. Without answers it is nil.
 func (r *Reliability) Joined(least int) (list []ReliabilityBin) {
 	var open ReliabilityBin
 	for _, b := range r {
