@@ -31,34 +31,6 @@ type model struct {
 	readers int
 }
 
-// sureness says how sure the answers of a model may be.
-type sureness struct {
-	*learner.Calibration
-	*predict.Sureness
-}
-
-// calibrate gives the model a calibration; nil is none.
-func (m *model) calibrate(c *learner.Calibration, p Process) error {
-	s, err := predict.NewSureness(c, p.Unknown, p.Coverage)
-	switch {
-	case err != nil:
-		return err
-	case s == nil:
-		m.sure.Store(nil)
-	default:
-		m.sure.Store(&sureness{c, s})
-	}
-	return nil
-}
-
-// measure says what the values of its guesses are.
-func (m *model) measure() predict.Measure {
-	if m.Means != nil && m.sure.Load() == nil {
-		return predict.Distance
-	}
-	return predict.Probability
-}
-
 // publisher has the copy that predictions use, and the slots that they run in. The goroutine that learns makes copies
 // and publishes them; any number of goroutines predict meanwhile.
 type publisher struct {

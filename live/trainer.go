@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"iter"
-	"maps"
 	"slices"
 	"sync"
 
@@ -15,11 +13,8 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/embed"
-	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/lifecycle"
-	"ocl/internal/spelling"
-	"ocl/learn/learner"
 	"ocl/predict"
 	"ocl/run/build"
 	"ocl/run/train"
@@ -139,21 +134,6 @@ func fresh(o Options) (*Trainer, error) {
 	return around(k, e, p, naming{}, nil)
 }
 
-// naming is what a state says of the names of classes.
-type naming struct {
-	Classes []string    `json:"classes"`
-	Born    []string    `json:"born,omitempty"` // the names that they had first, where these are others
-	Gone    []ocl.Label `json:"gone,omitempty"` // that are none any more, rising; their names stand for nothing
-}
-
-// first are the names that the classes had first.
-func (n naming) first() []string {
-	if n.Born != nil {
-		return n.Born
-	}
-	return n.Classes
-}
-
 // around makes a trainer of a core that knows classes of these names. It closes the core after an error.
 func around(k *core, e *embedder, p Process, names naming, notes []string) (*Trainer, error) {
 	image := k.inputs.image
@@ -179,22 +159,6 @@ func around(k *core, e *embedder, p Process, names naming, notes []string) (*Tra
 	return t, nil
 }
 
-// call gives the classes their names.
-func (t *Trainer) call(n naming) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.names, t.class, t.room = n.Classes, map[string]ocl.Label{}, t.core.stream.Classes
-	t.born, t.gone = n.Born, n.Gone
-	for y, name := range t.names {
-		if _, gone := slices.BinarySearch(t.gone, ocl.Label(y)); !gone {
-			t.class[name] = ocl.Label(y)
-		}
-	}
-	for len(t.names) > t.room {
-		t.room *= 2
-	}
-}
-
 // count sets the stats of a step, while nobody else uses the core.
 func (t *Trainer) count(s ocl.StepStats) {
 	k := t.core
@@ -217,13 +181,6 @@ func (t *Trainer) Stats() Stats {
 	return t.stats
 }
 
-// Classes are the names of the classes, by label. Those of [Trainer.Gone] stand for nothing.
-func (t *Trainer) Classes() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.names)
-}
-
 // Shape is the shape of the images: C, H, W. Where a pretrained network makes embeddings, it is the shape of its
 // images.
 func (t *Trainer) Shape() (c, h, w int) {
@@ -236,65 +193,6 @@ func (t *Trainer) Measure() predict.Measure {
 	t.publisher.mu.Lock()
 	defer t.publisher.mu.Unlock()
 	return t.publisher.measure
-}
-
-// Sureness says how sure the published copy may be; nil where nobody knows: before there are enough images, of a method
-// that answers by distances, and of a network until [Trainer.Calibrate].
-func (t *Trainer) Sureness() *predict.Sureness {
-	m, _, err := t.publisher.hold()
-	if err != nil {
-		return nil
-	}
-	defer t.publisher.drop(m)
-	if s := m.sure.Load(); s != nil {
-		return s.Sureness
-	}
-	return nil
-}
-
-// Calibrate finds out how sure a network may be, by images, uint8 [C,H,W], that it has not learned, and the names of
-// their classes; those of classes that are not published are passed over. It is what the published copy says of them,
-// and that copy uses it at once. Other methods know it by themselves, or answer by distances: for them it does nothing,
-// and asks for no image. The sequence must not call what changes the trainer. Too few images are an error that wraps
-// [ErrFew].
-func (t *Trainer) Calibrate(images iter.Seq2[[]byte, string]) error {
-	return t.change("calibrate", func() error {
-		k := t.core
-		if _, itself := k.learner.(learner.Calibrated); itself || k.means() != nil {
-			return nil
-		}
-		s, m, _, err := t.publisher.acquire()
-		if err != nil {
-			return err
-		}
-		defer t.publisher.release(s, m)
-		s.fit(m.Net)
-		s.load(1)
-		var scores []float64
-		var labels []int
-		for pixels, name := range images {
-			y := slices.Index(m.Names, name)
-			if y < 0 {
-				continue
-			}
-			if err := t.checkPixels(pixels); err != nil {
-				return err
-			}
-			if err := s.see(0, pixels); err != nil {
-				return err
-			}
-			for _, v := range m.Net.Predict(s.ws, s.x).Logits.Row(0) {
-				scores = append(scores, float64(v))
-			}
-			labels = append(labels, y)
-		}
-		c, err := learner.EnergyCalibration(scores, labels)
-		if err != nil {
-			return err
-		}
-		k.tested = c.Calibration
-		return m.calibrate(c, t.process)
-	})
 }
 
 // Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
@@ -435,121 +333,6 @@ func (t *Trainer) ended(err error) error {
 	defer t.mu.Unlock()
 	t.err = err
 	return err
-}
-
-// AddClass adds a class, whose name is taken letter by letter (a [Learner] and the daemon compare names in one spelling
-// of Unicode), which gets the next output of the head, and returns its label; of a name that it has, that one's. From
-// then on the loss and the next published predictions see the output, with or without images. [Learner] adds a class
-// when its first image is learned.
-//
-// A name has 1 to 256 bytes of UTF-8 without control characters or space at its ends; others are an error that wraps
-// [ErrLabel]. A class beyond a bound of the options is one that wraps [ErrBound]. A full head doubles, which takes the
-// time of a Save.
-func (t *Trainer) AddClass(name string) (y ocl.Label, err error) {
-	err = t.change("add class", func() error {
-		if err := CheckLabel(name); err != nil {
-			return err
-		}
-		if y, err = t.labelOf(name); err != nil {
-			return err
-		}
-		return t.activate(y)
-	})
-	return y, err
-}
-
-// called is the class that a label means: one that is there and has its name, in any case and spelling of Unicode, or
-// the label in the spelling that names are kept in.
-func (t *Trainer) called(label string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return spelling.Find(label, func(name string) bool { _, is := t.class[name]; return is },
-		func() []string { return slices.Collect(maps.Keys(t.class)) })
-}
-
-// labelOf is the label of the class called name, which it adds if it is new and the bounds allow it. Any goroutine
-// calls it.
-func (t *Trainer) labelOf(name string) (ocl.Label, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if y, known := t.class[name]; known {
-		return y, nil
-	}
-	n := len(t.names)
-	room, err := t.roomFor(n + 1)
-	if err != nil {
-		return 0, fmt.Errorf("%s is a new class: %w", cause.Shown(name), err)
-	}
-	t.room = room
-	t.names = append(t.names, name)
-	if t.born != nil {
-		t.born = append(t.born, name)
-	}
-	t.class[name] = ocl.Label(n)
-	return ocl.Label(n), nil
-}
-
-// RoomFor is an error that wraps [ErrBound] if the learner may not have so many classes: whoever adds classes later,
-// such as after they were written down, asks before. Any goroutine may call it.
-func (t *Trainer) RoomFor(classes int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := t.roomFor(classes)
-	return err
-}
-
-// roomFor returns the number of outputs of a head for so many classes. An error wraps ErrBound if there cannot be so
-// many. The caller holds mu.
-func (t *Trainer) roomFor(classes int) (room int, err error) {
-	if most := t.process.MaxClasses; most > 0 && classes > most {
-		return 0, fmt.Errorf("%w: it would be class %s, and MaxClasses is %s. Use one of the classes that are there, or a larger bound",
-			ErrBound, count.Number(classes), count.Number(most))
-	}
-	room = t.room
-	for room < classes {
-		room *= 2
-		err := checkCapacity(room)
-		if err == nil {
-			err = t.process.checkBounds(t.config, t.inputs, room)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("all outputs of the network are taken: %w", err)
-		}
-	}
-	return room, nil
-}
-
-// activate lets the loss and predictions see the output of a class, and of those before it.
-func (t *Trainer) activate(y ocl.Label) error {
-	most := int(y) + 1
-	if most > t.core.stream.Classes {
-		k, err := t.core.grown(most)
-		if err != nil {
-			return t.ended(err)
-		}
-		if err := t.exchange(k); err != nil {
-			return t.ended(err)
-		}
-	}
-	if most > t.core.classes {
-		t.core.activate(most)
-		t.count(ocl.StepStats{})
-	}
-	return nil
-}
-
-// exchange takes another core.
-func (t *Trainer) exchange(k *core) error {
-	t.core = k
-	bytes, parameters, err := held(t.config, t.process, t.inputs, k.stream.Classes)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	t.stats.Bytes, t.stats.Parameters = bytes, parameters
-	t.mu.Unlock()
-	t.count(ocl.StepStats{})
-	return nil
 }
 
 // Observe learns a batch of images, uint8 [len(y),C,H,W], in one step. Classes must have been added. Predictions do not

@@ -204,11 +204,11 @@ func (l *SLDA) Prepare(ctx context.Context) error {
 
 // freedom is N−K, or with Running N.
 func (l *SLDA) freedom() float64 {
-	if n := float64(l.samples()); l.Running {
+	n := float64(l.samples())
+	if l.Running {
 		return n
-	} else {
-		return max(1, n-float64(len(l.labels)))
 	}
+	return max(1, n-float64(len(l.labels)))
 }
 
 // factorise returns the Cholesky factor of Λ⁻¹. If the ridge is not known yet, it chooses one.

@@ -166,91 +166,67 @@ var errMoved = errors.New("moved")
 // learner, which learns it once more where its pixels are still there. What a method that is a sum has learned of the
 // old label is taken away first, where its pixels are still there.
 func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, err error) {
-	for {
-		d.state.mu.Lock()
-		m, _ := d.state.lookup(id)
-		d.state.mu.Unlock()
-		var picture []byte
-		if m.State == StateLearned {
-			picture = d.pictureOf(id, m.Event)
+	err = d.amend(ctx, id, rankLabel, []string{StateLearned}, func(p *part, now *sample, picture []byte) error {
+		if now.State == StateRemembered && d.state.aged(now, p.row.now) {
+			return ErrExpired
 		}
-		// it may come to the disk after ctx has ended, and must not come after what forgets it
-		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
-			p.rank = rankLabel
-			if err := p.free(id); err != nil {
-				return err
+		name, err := p.class(label, who, false)
+		if err != nil {
+			return err
+		}
+		r = Receipt{ID: id, Label: name, State: d.shown(now), Was: now.Label}
+		if now.Label == name {
+			p.added, p.classes = nil, nil
+			return nil
+		}
+		if now.State == StateLearned {
+			r.Undoes = d.undoing(now, picture)
+		}
+		e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
+		switch now.State {
+		case StateRemembered:
+			p.queued, r.State, r.Queued = 1, StateWaiting, true
+			if now.Event <= d.saved { // the journal may soon let go of its picture
+				e.Pixels = now.picture
 			}
-			now, there := d.state.lookup(id)
-			switch {
-			case !there:
-				return ErrNotFound
-			case now.State == StateForgotten, now.State == StateErased:
-				return ErrForgotten
-			case now.State == StateExpired, now.State == StateRemembered && d.state.aged(&now, p.row.now):
-				return ErrExpired
-			case now.State == StateLearned && (m.State != StateLearned || m.Event != now.Event):
-				return errMoved
-			}
-			name, err := p.class(label, who, false)
-			if err != nil {
-				return err
-			}
-			r = Receipt{ID: id, Label: name, State: d.shown(&now), Was: now.Label}
-			if now.Label == name {
-				p.added, p.classes = nil, nil
-				return nil
-			}
-			if now.State == StateLearned {
-				r.Undoes = d.undoing(&now, picture)
-			}
-			e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
-			switch now.State {
-			case StateRemembered:
+		case StateLearned:
+			if e.Pixels = picture; picture != nil {
 				p.queued, r.State, r.Queued = 1, StateWaiting, true
-				if now.Event <= d.saved { // the journal may soon let go of its picture
-					e.Pixels = now.picture
-				}
-			case StateLearned:
-				if e.Pixels = picture; picture != nil {
-					p.queued, r.State, r.Queued = 1, StateWaiting, true
-				}
 			}
-			p.ids = append(p.ids, id)
-			p.add(e, nil)
-			if err := d.ready(); err != nil || p.queued == 0 {
-				return err
-			}
-			return p.room()
-		})
-		if !errors.Is(err, errMoved) {
-			break
 		}
-	}
+		p.ids = append(p.ids, id)
+		p.add(e, nil)
+		if err := d.ready(); err != nil || p.queued == 0 {
+			return err
+		}
+		return p.room()
+	})
 	if err != nil {
 		return Receipt{}, err
 	}
 	return r, nil
 }
 
-// Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was
-// learned of it is undone as far as a correction undoes it. One whose picture is not there any more keeps its label.
-func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err error) {
+// amend asks for a change of a sample that the daemon knows and has not let go of. admit gets the facts about it, and
+// the picture that the journal has of a sample in one of the states; nil where that is gone. If the sample gets another
+// picture meanwhile, it is asked again.
+func (d *Daemon) amend(ctx context.Context, id string, rank int, states []string,
+	admit func(p *part, now *sample, picture []byte) error) error {
 	for {
 		d.state.mu.Lock()
 		m, _ := d.state.lookup(id)
 		d.state.mu.Unlock()
 		var picture []byte
-		if m.State == StateLearned || m.State == StateSetAside {
+		if slices.Contains(states, m.State) {
 			picture = d.pictureOf(id, m.Event)
 		}
-		_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
-			p.rank = rankUnlabel
+		// it may come to the disk after ctx has ended, and must not come after what forgets it
+		_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
+			p.rank = rank
 			if err := p.free(id); err != nil {
 				return err
 			}
 			now, there := d.state.lookup(id)
-			cut := now.State == StateLearned || now.State == StateSetAside
-			r = Receipt{ID: id, State: StateRemembered, Was: now.Label}
 			switch {
 			case !there:
 				return ErrNotFound
@@ -258,25 +234,37 @@ func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err er
 				return ErrForgotten
 			case now.State == StateExpired:
 				return ErrExpired
-			case now.State == StateRemembered:
-				return nil
-			case cut && (m.State != now.State || m.Event != now.Event):
+			case slices.Contains(states, now.State) && (m.State != now.State || m.Event != now.Event):
 				return errMoved
-			case cut && picture == nil:
-				return ErrNoPicture
-			case now.State == StateWaiting:
-				p.queued--
-			case now.State == StateLearned:
-				r.Undoes = d.undoing(&now, picture)
 			}
-			p.ids = append(p.ids, id)
-			p.add(event(kindUnlabel, id, who, body{Label: now.Label, Digest: now.Digest, Undoes: r.Undoes}, picture), nil)
-			return d.ready()
+			return admit(p, &now, picture)
 		})
 		if !errors.Is(err, errMoved) {
-			break
+			return err
 		}
 	}
+}
+
+// Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was
+// learned of it is undone as far as a correction undoes it. One whose picture is not there any more keeps its label.
+func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err error) {
+	cut := []string{StateLearned, StateSetAside}
+	err = d.amend(ctx, id, rankUnlabel, cut, func(p *part, now *sample, picture []byte) error {
+		r = Receipt{ID: id, State: StateRemembered, Was: now.Label}
+		switch {
+		case now.State == StateRemembered:
+			return nil
+		case slices.Contains(cut, now.State) && picture == nil:
+			return ErrNoPicture
+		case now.State == StateWaiting:
+			p.queued--
+		case now.State == StateLearned:
+			r.Undoes = d.undoing(now, picture)
+		}
+		p.ids = append(p.ids, id)
+		p.add(event(kindUnlabel, id, who, body{Label: now.Label, Digest: now.Digest, Undoes: r.Undoes}, picture), nil)
+		return d.ready()
+	})
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -285,19 +273,10 @@ func (d *Daemon) Unlabel(ctx context.Context, id, who string) (r Receipt, err er
 
 // Mark marks a picture that waits for its label as skipped or deleted; "" takes the mark away.
 func (d *Daemon) Mark(ctx context.Context, id, mark, who string) (r Receipt, err error) {
-	_, err = d.ask(context.WithoutCancel(ctx), func(p *part) error {
-		p.rank = rankLabel
-		if err := p.free(id); err != nil {
-			return err
-		}
-		now, there := d.state.lookup(id)
+	err = d.amend(ctx, id, rankLabel, nil, func(p *part, now *sample, _ []byte) error {
 		r = Receipt{ID: id, State: StateRemembered, Was: now.Mark}
 		switch {
-		case !there:
-			return ErrNotFound
-		case now.State == StateForgotten, now.State == StateErased:
-			return ErrForgotten
-		case now.State == StateExpired, now.State == StateRemembered && d.state.aged(&now, p.row.now):
+		case now.State == StateRemembered && d.state.aged(now, p.row.now):
 			return ErrExpired
 		case now.State != StateRemembered:
 			return ErrLabelled
