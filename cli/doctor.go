@@ -300,7 +300,7 @@ func worstOf(ctx context.Context, dir string, images, set *data.Set) (lines []st
 	}
 	for _, kind := range doctor.Kinds {
 		list := slices.DeleteFunc(found.Of(kind), func(one doctor.Finding) bool {
-			return kind == doctor.WrongLabel && !one.Sure || kind == doctor.Unreadable // of which the notes of the data tell
+			return kind == doctor.WrongLabel && !one.Sure || toldByData(one)
 		})
 		if len(list) == 0 || len(lines) == worstKinds {
 			continue
@@ -315,6 +315,13 @@ func worstOf(ctx context.Context, dir string, images, set *data.Set) (lines []st
 		lines[len(lines)-1] += ". `ocl doctor " + escape.Word(dir) + "` lists what it finds"
 	}
 	return lines
+}
+
+// toldByData says whether the notes of a data set tell of a finding already: of files that cannot be read, and of the same
+// pixels in both halves or under two labels.
+func toldByData(one doctor.Finding) bool {
+	return one.Kind == doctor.Unreadable ||
+		!one.Near && (one.Kind == doctor.TwoLabels || one.Kind == doctor.TestInTraining)
 }
 
 // moveImages moves the images that findings call better away into a folder, and keeps the folders that they lie in.
