@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync"
 	"testing"
 
 	"ocl"
@@ -146,4 +147,61 @@ func TestNothingIsKept(t *testing.T) {
 	if got := saved(t, x).Decoder().Len("learner/kept/samples"); got != with-4*len(one) {
 		t.Errorf("%d bytes are kept, and %d were", got, with)
 	}
+}
+
+// TestCalibratedWhileOthersPredict: predictions go on while a network is calibrated, and each has the probabilities of
+// before or of after: a verdict belongs to calibrated ones.
+func TestCalibratedWhileOthersPredict(t *testing.T) {
+	t.Parallel()
+	x := trainer(t, optionsOf("er"))
+	observed(t, x, 0, 60, 4)
+	published(t, x, 1)
+	before := answers(t, x, 4)
+	var all [][]byte
+	var names []string
+	for i := range 40 {
+		one, y := pixelsOf(t, x, 500+i, 4)
+		all, names = append(all, one), append(names, x.Classes()[y])
+	}
+	var asked [][]byte
+	for i := range 4 {
+		one, _ := pixelsOf(t, x, 1000+i, 4)
+		asked = append(asked, one)
+	}
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		group.Go(func() {
+			for last := false; !last; {
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				a, err := x.Predict(2, asked)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				plain := slices.EqualFunc(a.Guesses, before.Guesses[:4], slices.Equal[[]predict.Guess])
+				if (a.Verdicts == nil) != plain || last && plain {
+					t.Errorf("%d verdicts, and the probabilities of before: %v", len(a.Verdicts), plain)
+					return
+				}
+			}
+		})
+	}
+	for range 5 {
+		if err := x.Calibrate(func(yield func([]byte, string) bool) {
+			for i := range all {
+				if !yield(all[i], names[i]) {
+					return
+				}
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	group.Wait()
 }
