@@ -102,6 +102,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"data.domains": {values: list{"noise", "rotation"},
 			with: map[string]any{"stream.kind": "domains", "stream.tasks": 2}}, "data.seed": {values: list{0, 1}},
 		"data.unreadable": {values: list{"fail", "skip"}, with: files, unready: true},
+		"data.reading":    {values: list{"", "folders"}, with: files, unready: true},
 		"stream.kind":     {values: list{"classes", "domains"}}, "stream.tasks": {values: list{5, 10}},
 		"stream.batch": {values: list{5, 10}}, "stream.class_order": {values: list{"random", "given"}},
 		"stream.task_classes": {values: list{list{40, 60}, list{60, 40}}, with: map[string]any{"stream.tasks": 2}},
