@@ -309,7 +309,8 @@ func worstOf(ctx context.Context, dir string, images, set *data.Set) (lines []st
 		if such == "" {
 			such = list[0].Images[len(list[0].Images)-1].Name(dir)
 		}
-		lines = append(lines, escape.Line(fmt.Sprintf("%s: %s, such as %s", kindTitles[kind], count.Number(len(list)), such)))
+		lines = append(lines, escape.Line(fmt.Sprintf("%s: %s, such as %s", kindTitles[kind], count.Number(len(list)),
+			such)))
 	}
 	if len(lines) > 0 {
 		lines[len(lines)-1] += ". `ocl doctor " + escape.Word(dir) + "` lists what it finds"
