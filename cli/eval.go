@@ -23,6 +23,7 @@ import (
 	"ocl/predict"
 	"ocl/run/experiment"
 	"ocl/run/metric"
+	"ocl/run/result"
 	"ocl/run/trained"
 	"ocl/view/chart"
 	"ocl/view/report"
@@ -41,6 +42,7 @@ type evalFlags struct {
 	asJSON  jsonFlag
 	unknown float64 // share of known images that may be called unknown
 	foreign string  // images of other classes; "" is none
+	cover   float64 // of sets of classes; 0 is none
 }
 
 func newEval() *cobra.Command {
@@ -66,6 +68,7 @@ func newEval() *cobra.Command {
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "DIR\tfolder for the tables and the confusion matrix (default: none is written)")
 	addUnknown(flags, &f.unknown)
+	addCoverage(flags, &f.cover)
 	flags.StringVar(&f.foreign, "unknown", "",
 		"DIR\talso measure how many images of this folder are called unknown: they are of classes that the learner does not know")
 	_ = cmd.MarkFlagDirname("unknown")
@@ -87,7 +90,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
 	file, _ := f.config.text("data.backbone")
 	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, Older: f.older, AtOnce: f.workers, Backbone: file,
-		Unknown: f.unknown})
+		Unknown: f.unknown, Coverage: f.cover})
 	if err != nil {
 		return unfit(err)
 	}
@@ -134,7 +137,11 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	if !f.asJSON.given { // it has the notes
 		printNotes(notes, e.Notes)
 	}
-	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e, foreign), evaluationText(info, e, foreign))
+	text := evaluationText(info, e, foreign)
+	if f.out != "" {
+		text += "\nwritten to " + escape.Line(f.out) + ": evaluation.json, and tables and figures of the same\n"
+	}
+	return f.asJSON.printOr(cmd.OutOrStdout(), newEvalJSON(info, e, foreign), text)
 }
 
 // data is the config of the data: those of the run, or others of flags, with images of the learner's shape.
@@ -186,6 +193,7 @@ type evalJSON struct {
 	ECE         *float64         `json:"ece"`
 	Reliability []reliabilityBin `json:"reliability"`
 	Unknown     *unknownJSON     `json:"unknown"` // null where the learner is not calibrated
+	Sets        *setsJSON        `json:"sets"`    // null without --coverage
 	Notes       []string         `json:"notes"`
 }
 
@@ -203,6 +211,13 @@ type unknownJSON struct {
 	Share   float64      `json:"share"`   // that may be
 	Known   int          `json:"known"`   // images measured that are
 	Foreign *foreignJSON `json:"foreign"` // of --unknown
+}
+
+// setsJSON says what sets of classes are worth.
+type setsJSON struct {
+	Coverage float64 `json:"coverage"` // that was asked for
+	Covered  float64 `json:"covered"`  // share of the images whose right class is in the set
+	Classes  float64 `json:"classes"`  // a set, the mean
 }
 
 // foreignJSON has what was measured on images of other classes.
@@ -282,6 +297,10 @@ func newEvalJSON(info predict.Info, e *predict.Evaluation, foreign *foreignJSON)
 	}
 	if s := info.Sureness; s != nil {
 		out.Unknown = &unknownJSON{s.Unknown, e.Unknown, foreign}
+		if s.Coverage > 0 {
+			n := float64(e.Images)
+			out.Sets = &setsJSON{s.Coverage, float64(e.Covered) / n, float64(e.Named) / n}
+		}
 	}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
@@ -332,9 +351,13 @@ func evaluationText(info predict.Info, e *predict.Evaluation, foreign *foreignJS
 	return head + t.String()
 }
 
-// aboutHalf is the share of images of other classes that are called unknown where 0.05 of the known ones may be:
-// docs/pictures.md has what was measured.
-const aboutHalf = "about half, often fewer"
+// found says which share of the images of other classes is called unknown: docs/pictures.md has what was measured.
+func found(s *predict.Sureness) string {
+	if s.Unknown == result.UnknownShare {
+		return "about half, often fewer"
+	}
+	return fmt.Sprintf("about half at %s, often fewer", percent(result.UnknownShare))
+}
 
 // surenessText says what the probabilities are worth, and what is called unknown.
 func surenessText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON) (text string) {
@@ -349,13 +372,24 @@ func surenessText(info predict.Info, e *predict.Evaluation, foreign *foreignJSON
 		return text
 	}
 	text += fmt.Sprintf("unknown where %s of known images may be: %s of these; of images of other classes %s\n",
-		percent(s.Unknown), percent(float64(e.Unknown)/float64(e.Images)), aboutHalf)
+		percent(s.Unknown), percent(float64(e.Unknown)/float64(e.Images)), found(s))
+	if s.Coverage > 0 {
+		n := float64(e.Images)
+		text += fmt.Sprintf("sets for a coverage of %s: the right class is in %s of them; they have %.2f classes on average\n",
+			percent(s.Coverage), percent(float64(e.Covered)/n), float64(e.Named)/n)
+	}
 	if foreign != nil {
 		text += fmt.Sprintf("%s: %s of %s are unknown; AUROC of known against these %.3f\n", escape.Line(foreign.Folder),
 			percent(float64(foreign.Unknown)/float64(foreign.Images)), count.Of(foreign.Images, "image"), foreign.AUROC)
 	}
+	if foreign != nil && min(foreign.Images, e.Images) < fewImages {
+		text += fmt.Sprintf("Of fewer than %d images, these shares are rough: give more images\n", fewImages)
+	}
 	return text
 }
+
+// fewImages are too few to measure a share by: with 100 images, a share of a half is uncertain by ten points.
+const fewImages = 100
 
 // writeEvaluation writes evaluation.json, which says what was measured and with which checkpoint, classes.csv,
 // confusion.csv, the confusion as a picture in three formats, and so the reliability of the

@@ -179,7 +179,7 @@ func (share) Type() string { return "share" }
 func (s share) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0 && v < 1) {
-		return errors.New("it must be a number between 0 and 1")
+		return errors.New(valueWords(&pflag.Flag{Value: s}))
 	}
 	*s.to = v
 	return nil
@@ -353,7 +353,7 @@ func (l *labelling) strangers(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "Unknown: %s. Such images look stranger than %s of those of known classes; of images of other classes %s, are found so.\n",
-		count.Of(l.unknown, "image"), percent(1-s.Unknown), aboutHalf)
+		count.Of(l.unknown, "image"), percent(1-s.Unknown), found(s))
 }
 
 func (l *labelling) answer(ctx context.Context, name string, a *predict.Answer) (err error) {

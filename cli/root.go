@@ -186,6 +186,8 @@ func valueWords(f *pflag.Flag) string {
 		return "a whole number"
 	case "float64":
 		return "a number"
+	case "share":
+		return "a number larger than 0 and smaller than 1"
 	case "duration":
 		return "a time, such as 3h45m"
 	case "intSlice":

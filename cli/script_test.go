@@ -261,8 +261,8 @@ func photos(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: photos FOLDER")
 	}
 	src := rng.New(1, "cli/photos")
-	for class, light := range map[string]int{"dark": 20, "light": 200} {
-		dir := filepath.Join(ts.MkAbs(args[0]), class)
+	for k, class := range []string{"dark", "light"} {
+		dir, light := filepath.Join(ts.MkAbs(args[0]), class), []int{20, 200}[k]
 		ts.Check(os.MkdirAll(dir, 0o755))
 		for i := range 15 {
 			m := image.NewGray(image.Rect(0, 0, 8, 8))

@@ -20,6 +20,8 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/limit"
 	"ocl/internal/nearest"
+	"ocl/learn/learner"
+	"ocl/predict"
 	"ocl/serve"
 	"ocl/serve/page"
 )
@@ -212,6 +214,10 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 				says = "%s/ shows the daemon. Ctrl-C ends it and removes everything; with a folder, as in `ocl serve cats --play`, it stays\n"
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), says, address)
+			if share := f.o.Daemon.Live.Unknown; share > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "--unknown-below %v: nothing is unknown before %s calibrate the learner; ncm, slda and ranpac keep at most %d\n",
+					share, count.Of(predict.CalibratedBy(share), "picture"), learner.MostKept)
+			}
 		}
 		if f.open {
 			openBrowser(cmd.ErrOrStderr(), address+"/")

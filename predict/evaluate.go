@@ -38,7 +38,9 @@ type Evaluation struct {
 	Reliability metric.Reliability
 	Unknown     int       // images of known classes that are called unknown; 0 without Info.Sureness
 	Familiar    []float64 // the familiarity of each image, in their order; nil without Info.Sureness
-	Notes       []string
+	// With a Coverage: of how many images the right class is in the set, and how many classes all sets have together.
+	Covered, Named int
+	Notes          []string
 }
 
 // Accuracy is the share of the images that were predicted right, NaN without images. A class with more images counts
@@ -177,6 +179,10 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	parts := slices.Collect(slices.Chunk(samples, step))
 	confidence, right := make([]float64, len(samples)), make([]bool, len(samples))
 	e.Familiar = p.room(len(samples))
+	top := 1
+	if s := p.info.Sureness; s != nil && s.Coverage > 0 {
+		top = p.info.Guesses
+	}
 	keep := func(from int, these []sample, guesses []Guess, familiar []float64, err error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -188,13 +194,19 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 		answers := p.answers(guesses, familiar, len(these))
 		copy(e.Familiar[min(from, len(e.Familiar)):], familiar)
 		for i, s := range these {
-			if answers[i].Unknown {
+			a := answers[i]
+			if a.Unknown {
 				e.Unknown++
 			}
-			confidence[from+i], right[from+i] = guesses[i].Value, guesses[i].Class == s.class
-			e.Confusion.Add(s.class, guesses[i].Class)
-			if guesses[i].Class == s.class {
+			best := a.Guesses[0]
+			confidence[from+i], right[from+i] = best.Value, best.Class == s.class
+			e.Confusion.Add(s.class, best.Class)
+			if best.Class == s.class {
 				e.Correct++
+			}
+			e.Named += a.Set
+			if slices.ContainsFunc(a.Guesses[:a.Set], func(g Guess) bool { return g.Class == s.class }) {
+				e.Covered++
 			}
 		}
 		e.Images += len(these)
@@ -204,14 +216,15 @@ func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, 
 	}
 	for range p.slots.All() {
 		wg.Go(func() {
-			buf, guesses, room := make([]uint8, step*set.ImageLen()), make([]Guess, step), p.room(step)
+			buf, guesses, room := make([]uint8, step*set.ImageLen()), make([]Guess, step*top), p.room(step)
 			for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				these, familiar := parts[i], room
 				if room != nil {
 					familiar = room[:len(parts[i])]
 				}
-				err := p.predictSamples(guesses[:len(these)], familiar, buf, these, set)
-				keep(int(i)*step, these, guesses[:len(these)], familiar, err)
+				some := guesses[:len(these)*top]
+				err := p.predictSamples(some, familiar, buf, these, set)
+				keep(int(i)*step, these, some, familiar, err)
 			}
 		})
 	}
@@ -239,5 +252,5 @@ func (p *Predictor) predictSamples(dst []Guess, familiar []float64, buf []uint8,
 		}
 		copy(to, image)
 	}
-	return p.predictBatch(dst, familiar, buf[:len(these)*size], 1, set.Embeddings)
+	return p.predictBatch(dst, familiar, buf[:len(these)*size], len(dst)/len(these), set.Embeddings)
 }

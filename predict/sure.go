@@ -37,6 +37,9 @@ func NewSureness(c *learner.Calibration, unknown, coverage float64) (*Sureness, 
 	return &Sureness{len(c.Known), c.Temperature, unknown, coverage}, nil
 }
 
+// CalibratedBy is how many samples must calibrate a learner before a share of images of known classes can be unknown.
+func CalibratedBy(unknown float64) int { return int(math.Ceil(1/unknown-1e-9)) - 1 }
+
 // sure fills in Info.Sureness, and a note where there is none. why says why.
 func (p *Predictor) sure(o Options, why string) (err error) {
 	c := p.model.Calibration
@@ -51,7 +54,7 @@ func (p *Predictor) sure(o Options, why string) (err error) {
 		p.info.Notes = append(p.info.Notes, "probabilities are not calibrated, and nothing is called unknown: "+why)
 	case c.Resolution() > s.Unknown && o.Unknown == 0:
 		p.info.Notes = append(p.info.Notes, fmt.Sprintf("the learner is calibrated by %s, and nothing is called unknown with fewer than %d",
-			count.Of(s.Samples, "sample"), int(math.Round(1/s.Unknown))-1))
+			count.Of(s.Samples, "sample"), CalibratedBy(s.Unknown)))
 	case c.Resolution() > s.Unknown:
 		return fmt.Errorf("predict: %s: %s are too few to call a share of %v unknown. Use %.3g or more, or teach it more pictures",
 			p.info.Folder, count.Of(s.Samples, "sample"), s.Unknown, c.Resolution())

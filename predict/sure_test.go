@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/learn/calibrate"
 	"ocl/run/metric"
 )
 
@@ -105,6 +106,15 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%v: %v are covered by sets of %v", coverage, covered, size)
 		}
 		last = size
+		e, err := p.Evaluate(t.Context(), set, EvaluateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := float64(n)
+		if e.Images != n || math.Abs(float64(e.Covered)/of-covered) > 1e-9 || math.Abs(float64(e.Named)/of-size) > 1e-9 {
+			t.Errorf("%v: of %d images %d are covered by %d classes, want %v and %v", coverage, e.Images, e.Covered, e.Named,
+				covered*of, size*of)
+		}
 	}
 	for want, o := range map[string]Options{
 		"is no share of images":        {Unknown: 1},
@@ -117,6 +127,18 @@ func TestCoverage(t *testing.T) {
 	}
 	if res.Calibration.By != "samples left out" {
 		t.Errorf("%+v", res.Calibration)
+	}
+}
+
+// A learner is calibrated by enough samples for a share exactly when the least rank is no more than the share.
+func TestCalibratedBy(t *testing.T) {
+	for share, want := range map[float64]int{0.05: 19, 0.1: 9, 0.3: 3, 0.001: 999, 0.02: 49} {
+		n := CalibratedBy(share)
+		c := calibrate.Calibration{Known: make([]float32, n)}
+		if fewer := (calibrate.Calibration{Known: make([]float32, n-1)}); n != want || c.Resolution() > share*(1+1e-12) ||
+			fewer.Resolution() <= share {
+			t.Errorf("%v: %d, want %d", share, n, want)
+		}
 	}
 }
 

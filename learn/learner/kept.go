@@ -11,10 +11,12 @@ import (
 	"ocl/nn/tensor"
 )
 
-// A learner of sums keeps some samples, to find out by them how sure it may be: at most so many, so many bytes, and so
-// many of a class. To leave one out costs as much as a thousandth of a classifier.
+// MostKept is the largest number of samples that a learner of sums keeps, to find out by them how sure it may be. To
+// leave one out costs as much as a thousandth of a classifier.
+const MostKept = 512
+
+// keptBytes and keptOfClass are the most bytes of these samples, and the most samples of a class.
 const (
-	keptSamples = 512
 	keptBytes   = 4 << 20
 	keptOfClass = 100
 )
@@ -29,7 +31,7 @@ type kept struct {
 }
 
 // mostKept is how many samples of a width there may be.
-func mostKept(width int) int { return max(1, min(keptSamples, keptBytes/(4*width))) }
+func mostKept(width int) int { return max(1, min(MostKept, keptBytes/(4*width))) }
 
 // shareKept is how many of them each of so many classes has.
 func shareKept(width, classes int) int { return min(keptOfClass, mostKept(width)/classes) }
