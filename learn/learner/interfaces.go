@@ -33,7 +33,7 @@
 //   - [Weighted]: it separates what it has learned from what it stores (live)
 //   - [Amending]: it removes and relabels stored samples; [Unlearning]: it takes away what it has learned of a sample
 //     (both live)
-//   - [Reclassing]: it makes one class of two, and lets go of a class
+//   - [Reclassing]: it makes one class of two and two of one, and lets go of a class
 //   - [Ordered]: its outputs have another order than the classes (trained, live)
 //   - [Calibrated]: it says how sure its answers may be (trained, live)
 //   - [Sums]: it consists of sums, which may have no sample, and drops what Prepare has computed (live)
@@ -274,10 +274,10 @@ var (
 	ErrNoSums = errors.New("what was learned is no sum over samples")
 )
 
-// Reclassing learners make one class of two, and let go of a class. The calls come between two calls of Observe, also
-// where ctx has ended an EndTask that will continue. Prepare comes before the next prediction. A class that has gone is
-// predicted no more, and the caller lets the learner observe no sample of it: a class that comes again has another
-// number. Samples that are kept for [Calibrated] follow their class.
+// Reclassing learners make one class of two and two of one, and let go of a class. The calls come between two calls of
+// Observe, also where ctx has ended an EndTask that will continue. Prepare comes before the next prediction. A class
+// that has gone is predicted no more, and the caller lets the learner observe no sample of it: a class that comes again
+// has another number. Samples that are kept for [Calibrated] follow their class.
 type Reclassing interface {
 	ocl.Learner
 	// Merge makes samples of the class from samples of into, those that were learned and those that are stored, and from
@@ -285,10 +285,14 @@ type Reclassing interface {
 	// mean of both outputs, and its layers before carry that both were told apart. A class without samples changes
 	// nothing. After an error nothing has changed.
 	Merge(from, into ocl.Label) error
+	// Split begins the class into, which was never observed, as a copy of from: of a network its output, and where tasks
+	// had from they had into too. [Sums] have nothing to copy. What samples of from belong to into is said by Unlearn or
+	// Relabel, and by Observe. After an error nothing has changed.
+	Split(from, into ocl.Label) error
 	// RemoveClass removes a class and its stored samples. What the others are computed by may carry its samples: layers of
 	// a network, or sums of products. After an error nothing has changed.
 	RemoveClass(y ocl.Label) error
-	// Reclasses is nil where both calls are possible, and otherwise says why they are not.
+	// Reclasses is nil where these calls are possible, and otherwise says why they are not.
 	Reclasses() error
 	// Samples is how many samples of a class are in the sums, or, where the learner has none, in the memory.
 	Samples(y ocl.Label) int64

@@ -26,7 +26,7 @@ var (
 func checkPair(net *nn.Network, from, into ocl.Label) error {
 	k := net.Info().Classes
 	if from < 0 || into < 0 || int(from) >= k || int(into) >= k || from == into {
-		return fmt.Errorf("learner: classes %d and %d cannot become one. Use two classes in [0, %d)", from, into, k)
+		return fmt.Errorf("learner: %d and %d are not two classes. Use two in [0, %d)", from, into, k)
 	}
 	return nil
 }
@@ -221,6 +221,24 @@ func (r *Replay) Merge(from, into ocl.Label) error {
 	return nil
 }
 
+// Split implements [Reclassing].
+func (s *solved) Split(from, into ocl.Label) error { return checkPair(s.net, from, into) }
+
+// Split implements [Reclassing].
+func (r *Replay) Split(from, into ocl.Label) error {
+	r.prepare()
+	if err := errOr(checkPair(r.Net, from, into), r.Reclasses); err != nil {
+		return err
+	}
+	r.outputs(func(row []float32, _ bool) { row[into] = row[from] })
+	for _, list := range r.classLists() {
+		if _, had := slices.BinarySearch(*list, from); had {
+			insert(list, into)
+		}
+	}
+	return nil
+}
+
 // RemoveClass implements [Reclassing]. The samples of the class leave the memory, and its output is below all others;
 // what the layers before have learned of them stays.
 func (r *Replay) RemoveClass(y ocl.Label) error {
@@ -324,25 +342,34 @@ func (r *Replay) silence(y ocl.Label, others ...ocl.Label) {
 	}
 }
 
-// rename gives a class that tasks and batches had another name; nil is none.
-func (r *Replay) rename(from ocl.Label, into *ocl.Label) {
-	var lists []*[]ocl.Label
+// classLists are the lists of classes, rising, that tasks and batches had.
+func (r *Replay) classLists() (lists []*[]ocl.Label) {
 	if r.Classes != nil {
 		lists = append(lists, &r.Classes.old, &r.Classes.current)
 	}
 	if r.Seen != nil {
 		lists = append(lists, &r.Seen.classes)
 	}
-	for _, list := range lists {
+	return lists
+}
+
+// insert adds a class to a rising list, unless it is there.
+func insert(list *[]ocl.Label, y ocl.Label) {
+	if at, has := slices.BinarySearch(*list, y); !has {
+		*list = slices.Insert(slices.Clone(*list), at, y)
+	}
+}
+
+// rename gives a class that tasks and batches had another name; nil is none.
+func (r *Replay) rename(from ocl.Label, into *ocl.Label) {
+	for _, list := range r.classLists() {
 		at, had := slices.BinarySearch(*list, from)
 		if !had {
 			continue
 		}
 		*list = slices.Delete(slices.Clone(*list), at, at+1)
 		if into != nil {
-			if at, has := slices.BinarySearch(*list, *into); !has {
-				*list = slices.Insert(*list, at, *into)
-			}
+			insert(list, *into)
 		}
 	}
 }
@@ -350,6 +377,15 @@ func (r *Replay) rename(from ocl.Label, into *ocl.Label) {
 // Merge implements [Reclassing], with stale means.
 func (n *Nearest) Merge(from, into ocl.Label) error {
 	if err := n.Replay.Merge(from, into); err != nil {
+		return err
+	}
+	n.ncm.Forget()
+	return nil
+}
+
+// Split implements [Reclassing], with stale means.
+func (n *Nearest) Split(from, into ocl.Label) error {
+	if err := n.Replay.Split(from, into); err != nil {
 		return err
 	}
 	n.ncm.Forget()
@@ -368,6 +404,15 @@ func (n *Nearest) RemoveClass(y ocl.Label) error {
 // Merge implements [Reclassing]. The penalty lets go of both outputs.
 func (e *EWC) Merge(from, into ocl.Label) error {
 	if err := e.Replay.Merge(from, into); err != nil {
+		return err
+	}
+	e.release(from, into)
+	return nil
+}
+
+// Split implements [Reclassing]. The penalty lets go of both outputs.
+func (e *EWC) Split(from, into ocl.Label) error {
+	if err := e.Replay.Split(from, into); err != nil {
 		return err
 	}
 	e.release(from, into)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/learn/learner"
 )
 
@@ -132,5 +133,79 @@ func TestRemoveClass(t *testing.T) {
 				t.Errorf("after unlearning the network differs by %g", d)
 			}
 		})
+	}
+}
+
+// TestSplitSums: a learner of sums that has unlearned samples of a class and observed them as another one is a learner
+// that had observed them so, up to the rounding of its sums, and what calibrates it follows.
+func TestSplitSums(t *testing.T) {
+	all := gaussians(1, 350, 12, 5, 1)
+	var moved []int
+	right := all.Clone()
+	for i, y := range all.Y {
+		if y == 2 && i%2 == 0 {
+			moved, right.Y[i] = append(moved, i), 5
+		}
+	}
+	for _, name := range []string{"ncm", "normalised", "slda", "slda shrunk", "ranpac", "ridge"} {
+		t.Run(name, func(t *testing.T) {
+			want, got := computing(t, name, 12, 6, 1), computing(t, name, 12, 6, 1)
+			observeAll(t, want, right, 10)
+			observeAll(t, got, all, 10)
+			if err := errors.Join(got.(learner.Reclassing).Split(2, 5),
+				got.(learner.Unlearning).Unlearn(picked(all, moved))); err != nil {
+				t.Fatal(err)
+			}
+			observeAll(t, got, picked(right, moved), 10)
+			wantCounts, wantSums := sumsOf(t, want)
+			counts, sums := sumsOf(t, got)
+			largest, most := 0.0, 0.0
+			for i, v := range wantSums {
+				largest, most = max(largest, math.Abs(v)), max(most, math.Abs(v-sums[i]))
+			}
+			d := apart(params(want), params(got))
+			t.Logf("sums differ by %.1e of the largest, the network by %.1e", most/largest, d)
+			if !slices.Equal(counts, wantCounts) || !(most <= 1e-13*largest) || !(d <= 1e-6) {
+				t.Errorf("counts %v, want %v; sums differ by %g of the largest, the network by %g", counts, wantCounts,
+					most/largest, d)
+			}
+			kept := checkpoint.NewContainer()
+			var labels []ocl.Label
+			var rows []float32
+			if err := errors.Join(checkpoint.Parts{got.(learner.Calibrated).Kept()}.SaveState(kept.Encoder()),
+				checkpoint.Parts{checkpoint.Int32List("kept/classes", &labels),
+					checkpoint.List("kept/samples", &rows)}.LoadState(kept.Decoder())); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, y := range labels {
+				if y == 5 {
+					n++
+				}
+			}
+			if n != len(moved) {
+				t.Errorf("%d samples are kept of the new class, want %d", n, len(moved))
+			}
+		})
+	}
+}
+
+// TestSplitReplay: the new class begins with the output of the old one, and only that.
+func TestSplitReplay(t *testing.T) {
+	r, x := perceptron(t, 0.1), made.Batches(1, 1, 8)[0].X
+	before := r.Net.Predict(r.WS, x).Logits.Clone()
+	if err := r.Split(0, 2); err != nil {
+		t.Fatal(err)
+	}
+	after := r.Net.Predict(r.WS, x).Logits
+	for i := range x.Dim(0) {
+		want := slices.Clone(before.Row(i))
+		want[2] = want[0]
+		if !slices.Equal(after.Row(i), want) {
+			t.Fatalf("outputs %v of before are %v", before.Row(i), after.Row(i))
+		}
+	}
+	if r.Split(1, 1) == nil || r.Split(0, 99) == nil {
+		t.Error("a class is split into itself, or into none")
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -113,6 +114,16 @@ func (m *Store) grow(n int) {
 func (m *Store) Find(place int64) (slot int, stored bool) {
 	slot = slices.Index(m.origin, place)
 	return slot, slot >= 0
+}
+
+// Same are the slots, rising, of samples with a label that are these bytes.
+func (m *Store) Same(sample []byte, y ocl.Label) (slots []int) {
+	for slot, of := range m.y {
+		if of == y && bytes.Equal(m.images[slot], sample) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
 }
 
 // Relabel gives the sample in a filled slot another label.

@@ -35,6 +35,7 @@ const (
 	Rename = "rename" // Class is called Into
 	Merge  = "merge"  // Class becomes the class Into
 	Remove = "remove"
+	Split  = "split" // Pictures of Class become the new class Into
 )
 
 // Change is something that was done to a class.
@@ -42,6 +43,9 @@ type Change struct {
 	Operation string `json:"operation"`
 	Class     string `json:"class"`
 	Into      string `json:"into,omitempty"`
+	Samples   int    `json:"samples,omitempty"` // of a split, that are of the class Into now
+	// Pictures are the SHA-256 of their bytes as the learner sees them, in hexadecimal digits.
+	Pictures []string `json:"pictures,omitempty"`
 }
 
 // knownSection is the name of its section in a checkpoint.

@@ -132,14 +132,8 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 	c.Class = t.ClassNames[k]
 	if c.Operation == train.Rename {
 		c.Into = spelling.Of(c.Into)
-		if why := spelling.Fault(c.Into); why != "" {
-			return "", refused("%s cannot name a class: %s", cause.Shown(c.Into), why)
-		}
-		for other, name := range t.ClassNames {
-			if other != k && spelling.Key(name) == spelling.Key(c.Into) {
-				return "", refused("%s is the name of another class; names are compared without case. Give another name, or make both one class with merge %s %s",
-					cause.Shown(c.Into), cause.Shown(c.Class), cause.Shown(name))
-			}
+		if err := t.free(c.Into, k); err != nil {
+			return "", err
 		}
 		t.ClassNames[k] = c.Into
 		t.known.Changes = append(slices.Clip(t.known.Changes), c)
@@ -183,6 +177,20 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 	return carried, nil
 }
 
+// free refuses a name that cannot be that of the class k, or of a new one, which is split off it.
+func (t *Model) free(name string, k int) error {
+	if why := spelling.Fault(name); why != "" {
+		return refused("%s cannot name a class: %s", cause.Shown(name), why)
+	}
+	for other, known := range t.ClassNames {
+		if other != k && spelling.Key(known) == spelling.Key(name) {
+			return refused("%s is the name of another class; names are compared without case. Give another name, or make both one class with merge %s %s",
+				cause.Shown(name), cause.Shown(t.ClassNames[k]), cause.Shown(known))
+		}
+	}
+	return nil
+}
+
 // vacant is a name that no class has, made of another one.
 func (t *Model) vacant(name string) string {
 	for slices.Contains(t.ClassNames, name) {
@@ -191,52 +199,71 @@ func (t *Model) vacant(name string) string {
 	return name
 }
 
+// Reclassed is a run whose classes have changed.
+type Reclassed struct {
+	Folder  string // new
+	Changes []train.Change
+	Carried string   // what the learner still has of what has gone; "" is nothing
+	Notes   []string // what a person should know
+}
+
 // Changed opens the run in a folder, changes its classes, and writes the learner as a new run, whose parent is the old
 // one. The old one stays as it is. out is the new folder; "" is one beside the folder of the old run.
-func Changed(ctx context.Context, folder, out string, older bool, list ...train.Change) (written, carried string,
-	err error) {
+func Changed(ctx context.Context, folder, out string, older bool, list ...train.Change) (Reclassed, error) {
+	return changed(ctx, folder, out, older, func(t *Model, _ *Parent) (r Reclassed, err error) {
+		r.Carried, err = t.Change(ctx, list...)
+		return r, err
+	})
+}
+
+// changed is Changed by any change, which says of what it does only Carried and Notes.
+func changed(ctx context.Context, folder, out string, older bool, change func(*Model, *Parent) (Reclassed, error)) (
+	r Reclassed, err error) {
 	run, err := runFolder(folder)
 	if err != nil {
-		return "", "", fmt.Errorf("experiment: %w", err)
+		return r, fmt.Errorf("experiment: %w", err)
 	}
 	lock, err := idle(run)
 	if err != nil {
-		return "", "", fmt.Errorf("experiment: %w", err)
+		return r, fmt.Errorf("experiment: %w", err)
 	}
 	defer lock.Unlock()
 	t, err := Open(ctx, run, Options{Older: older})
 	if err != nil {
-		return "", "", err
+		return r, err
 	}
 	defer t.Close()
 	from, err := choose(run, "", older)
 	if err != nil {
-		return "", "", fmt.Errorf("experiment: %w", err)
+		return r, fmt.Errorf("experiment: %w", err)
 	}
 	p := &Parent{}
+	p.Checkpoint = digestOf(from.File)
 	if p.Folder, err = filepath.Abs(t.Folder); err == nil {
 		err = p.read(from.saved)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("experiment: %s: %w", t.Folder, err)
-	}
-	if carried, err = t.Change(ctx, list...); err != nil {
-		return "", "", err
+		return r, fmt.Errorf("experiment: %s: %w", t.Folder, err)
 	}
 	if out == "" {
 		out = beside(folder)
 	} else if _, err := os.Lstat(out); err == nil {
-		return "", "", refused("experiment: %s is there already, and a changed learner gets a folder of its own. Give another --out", out)
+		return r, refused("experiment: %s is there already, and a changed learner gets a folder of its own. Give another --out", out)
 	}
+	before := len(t.known.Changes)
+	if r, err = change(t, p); err != nil {
+		return Reclassed{}, err
+	}
+	r.Folder, r.Changes = out, t.known.Changes[before:]
 	s := from.saved
 	s.Identity.Config = s.Identity.Config.Clone()
-	s.Identity.Config.Parent = config.Parent{Run: p.Folder, Checkpoint: digestOf(from.File)}
+	s.Identity.Config.Parent = config.Parent{Run: p.Folder, Checkpoint: p.Checkpoint}
 	s.Known = t.known
-	same := !slices.ContainsFunc(list, func(c train.Change) bool { return c.Operation != train.Rename })
+	same := !slices.ContainsFunc(r.Changes, func(c train.Change) bool { return c.Operation != train.Rename })
 	if err := train.WriteChanged(out, s, from.Loaded, t.Learner, same); err != nil {
-		return "", "", fmt.Errorf("experiment: %w", err)
+		return Reclassed{}, fmt.Errorf("experiment: %w", err)
 	}
-	return out, carried, nil
+	return r, nil
 }
 
 // beside is a folder that is not there, beside another one.

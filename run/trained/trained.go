@@ -237,22 +237,27 @@ func (t *Model) decode(from chosen, workers int) (err error) {
 	if !images.Embeddings {
 		t.Info.Pixels = ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std)
 	}
-	c := made.Config
-	c.Engine = t.engine(made)
-	if t.Net, err = build.NewNetwork(t.Info, c, 0); err != nil {
+	if t.tested, err = train.ReadCalibration(d); err != nil {
+		return err
+	}
+	return t.make(t.engine(made), 0, workers, d.Sub("learner"))
+}
+
+// make makes the learner of a state, which knows as many classes as Info has, or so many where inherited is not 0.
+func (t *Model) make(engine config.Engine, inherited, workers int, state *checkpoint.Decoder) (err error) {
+	c := t.Config
+	c.Engine = engine
+	if t.Net, err = build.NewNetwork(t.Info, c, inherited); err != nil {
 		return err
 	}
 	t.ws = t.Net.NewWorkspace(workers)
 	if t.Learner, err = build.NewLearner(t.Net, t.ws, t.Info, c); err != nil {
 		return err
 	}
-	if t.Classifiers, err = train.NewClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
+	if t.Classifiers, err = train.NewClassifiers(t.Config.Classifiers[:1], t.Learner); err != nil {
 		return err
 	}
-	if t.tested, err = train.ReadCalibration(d); err != nil {
-		return err
-	}
-	return t.Learner.LoadState(d.Sub("learner"))
+	return t.Learner.LoadState(state)
 }
 
 // readSaved reads all of a checkpoint but the measurements and the learner.

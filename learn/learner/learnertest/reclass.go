@@ -8,10 +8,10 @@ import (
 	"ocl/learn/learner"
 )
 
-// reclasses checks a learner that makes one class of two and lets go of one ([learner.Reclassing]), in the middle of
-// the second task. A class that has gone is stored and predicted no more, what is no class changes nothing, and a
-// learner that loaded the state goes on to the same bits. One that refuses, because its memory carries numbers by
-// class, changes nothing.
+// reclasses checks a learner that makes one class of two and two of one, and lets go of one ([learner.Reclassing]), in
+// the middle of the second task. A class that has gone is stored and predicted no more, what is no class changes
+// nothing, and a learner that loaded the state goes on to the same bits. One that refuses, because its memory carries
+// numbers by class, changes nothing.
 func (c Case) reclasses(t *testing.T) {
 	const from, into, gone = 0, 1, 2
 	all := c.Batches(1, 2*c.Steps, 5)
@@ -22,7 +22,7 @@ func (c Case) reclasses(t *testing.T) {
 	r := l.(learner.Reclassing)
 	before := State(t, l)
 	refused := []error{r.Merge(0, 0), r.Merge(-1, 0), r.Merge(0, ocl.Label(c.Classes)), r.RemoveClass(-1),
-		r.RemoveClass(ocl.Label(c.Classes))}
+		r.RemoveClass(ocl.Label(c.Classes)), r.Split(into, into), r.Split(into, ocl.Label(c.Classes))}
 	if slices.Contains(refused, nil) {
 		t.Errorf("what is no class: %v", refused)
 	}
@@ -48,6 +48,20 @@ func (c Case) reclasses(t *testing.T) {
 		if now[from] != 0 || now[gone] != 0 || now[into] != counts[into]+counts[from] {
 			t.Errorf("stored are %v, and were %v", now, counts)
 		}
+	}
+	if err := r.Split(into, gone); err != nil {
+		t.Fatal(err)
+	}
+	if open, ok := l.(learner.Open); ok && open.Parts().Net.Info().Head.PerClass() {
+		out := logits(open, c.images(l))
+		for i := range out.Dim(0) {
+			if row := out.Row(i); row[gone] != row[into] {
+				t.Errorf("image %d: the output that was copied is %v, and its copy %v", i, row[into], row[gone])
+			}
+		}
+	}
+	if err := r.RemoveClass(gone); err != nil {
+		t.Fatal(err)
 	}
 	later := make([]ocl.Batch, len(all))
 	for i, b := range all {
