@@ -42,6 +42,53 @@ func (t *Trainer) MergeClasses(from, into string) error {
 	})
 }
 
+// SplitClass adds a class, whose name is taken letter by letter, that begins as a copy of the class from
+// ([learner.Reclassing]): Unlearn or Relabel, and Observe, say then which images of from are of it. A name that a class
+// has is an error. A method that cannot do it is an error that wraps [ErrMethod].
+func (t *Trainer) SplitClass(from, to string) error {
+	return t.change("split class", func() error {
+		if err := CheckLabel(to); err != nil {
+			return err
+		}
+		if _, err := t.core.reclasses(); err != nil {
+			return err
+		}
+		y, err := t.known(from)
+		if err != nil {
+			return err
+		}
+		if _, err := t.known(to); err == nil {
+			return fmt.Errorf("%s is the name of a class. Give another one", cause.Shown(to))
+		}
+		n, err := t.labelOf(to)
+		if err == nil {
+			err = t.activate(n)
+		}
+		if err != nil {
+			return err
+		}
+		r, err := t.core.reclasses() // of a learner that may be another one now
+		if err == nil {
+			err = r.Split(y, n)
+		}
+		if err == nil {
+			t.reclassed()
+		}
+		return err
+	})
+}
+
+// reclassed drops what was computed of the classes of before.
+func (t *Trainer) reclassed() {
+	if ncm := t.core.ncm; ncm != nil {
+		ncm.Forget()
+	}
+	t.core.tested = nil // it was another network's
+	t.publisher.forget()
+	t.publisher.stale = t.core.learned()
+	t.count(ocl.StepStats{})
+}
+
 // RemoveClass removes a class and its stored images, as MergeClasses removes one. [learner.Reclassing] says what stays
 // of its images: Unlearn and Forget them before, and nothing does.
 func (t *Trainer) RemoveClass(name string) error {
@@ -50,7 +97,7 @@ func (t *Trainer) RemoveClass(name string) error {
 	})
 }
 
-// Reclasses is nil where [Trainer.MergeClasses] and [Trainer.RemoveClass] work, and otherwise an error that wraps
+// Reclasses is nil where [Trainer.MergeClasses], [Trainer.SplitClass] and [Trainer.RemoveClass] work, and otherwise an error that wraps
 // [ErrMethod].
 func (t *Trainer) Reclasses() error {
 	_, err := t.core.reclasses()
@@ -89,7 +136,7 @@ func (t *Trainer) Carries() string {
 func (k *core) reclasses() (learner.Reclassing, error) {
 	r, ok := k.learner.(learner.Reclassing)
 	if !ok {
-		return nil, cause.As(fmt.Errorf("%s cannot make one class of two or let go of one. Use a method that can, such as er or slda",
+		return nil, cause.As(fmt.Errorf("%s cannot make one class of two, or two of one, or let go of one. Use a method that can, such as er or slda",
 			k.config.Methods[0]), ErrMethod)
 	}
 	if err := r.Reclasses(); err != nil {
@@ -143,10 +190,6 @@ func (t *Trainer) reclass(what, name, into string, f func(r learner.Reclassing, 
 		if err != nil {
 			return err
 		}
-		if ncm := t.core.ncm; ncm != nil {
-			ncm.Forget()
-		}
-		t.core.tested = nil // it was another network's
 		t.mu.Lock()
 		nobody := name + " (gone)"
 		for slices.Contains(t.names, nobody) {
@@ -157,9 +200,7 @@ func (t *Trainer) reclass(what, name, into string, f func(r learner.Reclassing, 
 		at, _ := slices.BinarySearch(t.gone, y)
 		t.gone = slices.Insert(slices.Clone(t.gone), at, y)
 		t.mu.Unlock()
-		t.publisher.forget()
-		t.publisher.stale = t.core.learned()
-		t.count(ocl.StepStats{})
+		t.reclassed()
 		return nil
 	})
 }

@@ -51,6 +51,13 @@ func TestTrainerChangesClasses(t *testing.T) {
 	if x.SetWeights(before.Decoder()) == nil || x.MergeClasses("dog", "dog") == nil || x.RemoveClass("spider") == nil {
 		t.Error("it takes weights of other classes, a class twice, or one that is gone")
 	}
+	if err := x.SplitClass("big_cat", "lynx"); err != nil {
+		t.Fatal(err)
+	}
+	if x.SplitClass("big_cat", "lynx") == nil || !errors.Is(x.SplitClass("spider", "x"), ErrLabel) ||
+		x.SplitClass("dog", "") == nil {
+		t.Error("it splits off a class that is there, or of one that is gone")
+	}
 	state := checkpoint.NewContainer()
 	if err := x.SaveState(state.Encoder()); err != nil {
 		t.Fatal(err)
@@ -65,13 +72,13 @@ func TestTrainerChangesClasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, err := x.Predict(9, [][]byte{pixels(2)})
-		if err != nil || len(a.Guesses[0]) != 2 {
-			t.Errorf("%d guesses, want 2: %v", len(a.Guesses[0]), err)
+		if err != nil || len(a.Guesses[0]) != 3 {
+			t.Errorf("%d guesses, want 3: %v", len(a.Guesses[0]), err)
 		}
-		if names := x.Named(); !slices.Equal(names, []string{"big_cat", "dog"}) || len(x.Classes()) != 4 {
+		if names := x.Named(); !slices.Equal(names, []string{"big_cat", "dog", "lynx"}) || len(x.Classes()) != 5 {
 			t.Errorf("classes %q of %q", names, x.Classes())
 		}
-		if label, err := x.AddClass("lion"); err != nil || label != 4 {
+		if label, err := x.AddClass("lion"); err != nil || label != 5 {
 			t.Errorf("a new lion is class %d: %v", label, err)
 		}
 	}

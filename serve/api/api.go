@@ -151,6 +151,7 @@ func (s *server) routes() []route {
 		{"POST /v1/classes", RoleLabel, true, s.addClass},
 		{"PATCH /v1/classes/{name}", RoleAdmin, true, s.changeClass},
 		{"DELETE /v1/classes/{name}", RoleAdmin, true, s.removeClass},
+		{"POST /v1/classes/{name}/split", RoleAdmin, true, s.splitClass},
 		{"POST /v1/tasks", RoleAdmin, true, s.boundary},
 		{"GET /v1/model", RolePredict, false, s.weights},
 		{"GET /v1/versions", RolePredict, true, s.versions},
@@ -226,7 +227,12 @@ func (s *server) elsewhere(http.ResponseWriter, *http.Request) (int, any, error)
 
 // readJSON reads a small JSON body of known fields.
 func (s *server) readJSON(to http.ResponseWriter, r *http.Request, v any) error {
-	body, memory, err := s.readBody(to, r, limit.ServeSmallBody)
+	return s.readJSONOf(to, r, limit.ServeSmallBody, v)
+}
+
+// readJSONOf decodes a body of at most so many bytes.
+func (s *server) readJSONOf(to http.ResponseWriter, r *http.Request, most int64, v any) error {
+	body, memory, err := s.readBody(to, r, most)
 	if err != nil {
 		return err
 	}

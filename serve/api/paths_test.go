@@ -238,6 +238,16 @@ func TestClassesAreChanged(t *testing.T) {
 	r.want(http.StatusAccepted, "POST", "/v1/classes", jsonT, []byte(`{"name":"spider"}`))
 	r.refused(http.StatusNotFound, `Did you mean "spider"?`, "DELETE", "/v1/classes/spyder", "", nil)
 	r.want(http.StatusOK, "DELETE", "/v1/classes/spider", "", nil)
+	split := "/v1/classes/x%2Fy/split"
+	r.refused(http.StatusUnprocessableEntity, "No sample is given", "POST", split, jsonT, []byte(`{"name":"half"}`))
+	r.refused(http.StatusConflict, "The sample is not of the class", "POST", split, jsonT, []byte(`{"name":"half","ids":["b1"]}`))
+	r.refused(http.StatusNotFound, `Did you mean "x/y"?`, "POST", "/v1/classes/x%2Fz/split", jsonT,
+		[]byte(`{"name":"half","ids":["a1"]}`))
+	c = read[changed](t, r.want(http.StatusOK, "POST", split, jsonT, []byte(`{"name":"half","ids":["a1"]}`)))
+	if c.Class != "half" || c.Was != "x/y" || c.Samples != 1 {
+		t.Errorf("split: %+v", c)
+	}
+	r.want(http.StatusOK, "PATCH", "/v1/classes/half", jsonT, []byte(`{"into":"b"}`))
 	r.want(http.StatusOK, "PATCH", "/v1/classes/x%2Fy", jsonT, []byte(`{"into":"b"}`))
 	r.refused(http.StatusConflict, "the only class", "DELETE", "/v1/classes/b", "", nil)
 	got := read[struct{ Classes []struct{ Name string } }](t, r.want(http.StatusOK, "GET", "/v1/classes", "", nil))

@@ -91,6 +91,8 @@ func problemOf(err error) *Problem {
 		{daemon.ErrSameClass, http.StatusConflict, 0},
 		{daemon.ErrOneClass, http.StatusUnprocessableEntity, 0},
 		{daemon.ErrLastClass, http.StatusConflict, 0},
+		{daemon.ErrOtherClass, http.StatusConflict, 0},
+		{daemon.ErrNoSamples, http.StatusUnprocessableEntity, 0},
 		{daemon.ErrNotFound, http.StatusNotFound, 0},
 		{daemon.ErrNobody, http.StatusNotFound, 0},
 		{daemon.ErrPutAside, http.StatusConflict, 0},

@@ -207,6 +207,23 @@ func (s *server) removeClass(_ http.ResponseWriter, r *http.Request) (int, any, 
 	return http.StatusOK, c, noClass(err)
 }
 
+// splitClass answers POST /v1/classes/{name}/split.
+func (s *server) splitClass(to http.ResponseWriter, r *http.Request) (int, any, error) {
+	var in struct {
+		IDs  []string `json:"ids"`
+		Name string   `json:"name"`
+	}
+	if err := s.readJSONOf(to, r, limit.ServeBody, &in); err != nil {
+		return 0, nil, err
+	}
+	if n := len(in.IDs); n > limit.ServePictures {
+		return 0, nil, problem(http.StatusRequestEntityTooLarge, "There are %d ids. Send at most %d at once.", n,
+			limit.ServePictures)
+	}
+	c, err := s.daemon.SplitClass(r.Context(), r.PathValue("name"), in.Name, in.IDs, who(r))
+	return http.StatusOK, c, noClass(err)
+}
+
 // checkID refuses ids that could not stand in a path or a log, or that look like others: marks of direction do not
 // show.
 func checkID(id string) error {

@@ -144,25 +144,31 @@ func (c *Client) Class(ctx context.Context, name string) error {
 	return c.put(ctx, http.MethodPost, "/v1/classes", map[string]string{"name": name}, nil)
 }
 
-// Rename gives a class another name. It is sent once, as Merge and Remove are: of a lost answer nobody knows whether
-// the class is still there.
+// Rename gives a class another name. It is sent once, as Merge, Split and Remove are: of a lost answer nobody knows
+// whether the class is still there.
 func (c *Client) Rename(ctx context.Context, class, name string) error {
-	return c.change(ctx, http.MethodPatch, class, map[string]string{"name": name})
+	return c.change(ctx, http.MethodPatch, "/v1/classes/"+url.PathEscape(class), map[string]any{"name": name})
 }
 
 // Merge makes a class a part of another one.
 func (c *Client) Merge(ctx context.Context, class, into string) error {
-	return c.change(ctx, http.MethodPatch, class, map[string]string{"into": into})
+	return c.change(ctx, http.MethodPatch, "/v1/classes/"+url.PathEscape(class), map[string]any{"into": into})
+}
+
+// Split makes a new class of samples of a class.
+func (c *Client) Split(ctx context.Context, class, name string, ids ...string) error {
+	return c.change(ctx, http.MethodPost, "/v1/classes/"+url.PathEscape(class)+"/split",
+		map[string]any{"name": name, "ids": ids})
 }
 
 // Remove has the pictures of a class erased everywhere, and removes the class.
 func (c *Client) Remove(ctx context.Context, class string) error {
-	return c.change(ctx, http.MethodDelete, class, nil)
+	return c.change(ctx, http.MethodDelete, "/v1/classes/"+url.PathEscape(class), nil)
 }
 
 // change changes a class.
-func (c *Client) change(ctx context.Context, method, class string, v map[string]string) error {
-	r := request{method: method, path: "/v1/classes/" + url.PathEscape(class)}
+func (c *Client) change(ctx context.Context, method, path string, v map[string]any) error {
+	r := request{method: method, path: path}
 	if v != nil {
 		body, err := json.Marshal(v)
 		if err != nil {

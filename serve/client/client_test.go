@@ -160,15 +160,17 @@ func TestASampleIsAskedFor(t *testing.T) {
 // TestClassesAreChangedOnce: a change of a class is sent once, with its name in the path.
 func TestClassesAreChangedOnce(t *testing.T) {
 	c, asked := served(t, client.Options{}, func(n int, to http.ResponseWriter, _ *http.Request) {
-		if n == 3 {
+		if n == 4 {
 			refuse(to, http.StatusServiceUnavailable)
 		}
 	})
-	err := errors.Join(c.Rename(t.Context(), "a/b", "c"), c.Merge(t.Context(), "c", "d"), c.Remove(t.Context(), "e f"))
+	err := errors.Join(c.Rename(t.Context(), "a/b", "c"), c.Merge(t.Context(), "c", "d"), c.Remove(t.Context(), "e f"),
+		c.Split(t.Context(), "h", "i", "s-1"))
 	if again := c.Remove(t.Context(), "g"); err != nil || again == nil {
 		t.Errorf("%v, and of a refusal %v", err, again)
 	}
-	want := []string{"PATCH /v1/classes/a%2Fb", "PATCH /v1/classes/c", "DELETE /v1/classes/e%20f", "DELETE /v1/classes/g"}
+	want := []string{"PATCH /v1/classes/a%2Fb", "PATCH /v1/classes/c", "DELETE /v1/classes/e%20f", "POST /v1/classes/h/split",
+		"DELETE /v1/classes/g"}
 	if !slices.Equal(*asked, want) {
 		t.Errorf("asked %q", *asked)
 	}

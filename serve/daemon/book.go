@@ -136,14 +136,20 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 		return &op{Label: b.Label}, nil
 	case kindRename, kindMerge, kindRemove:
 		if !k.classes[b.Label] || k.classes[b.Into] == (e.Kind == kindRename) && b.Into != "" {
-			return nil, fmt.Errorf("daemon: event %d (%s) is about the classes %.40q and %.40q, which does not fit those that are there. Put a good copy of the folder in its place",
-				e.Number, e.Kind, b.Label, b.Into)
+			return nil, k.misfit(e, b)
 		}
 		k.done(e, body{Label: b.Into}, b.Label)
 		k.reclass(e.Kind, b.Label, b.Into)
 		if e.Kind != kindRename {
 			k.versions = nil // their weights are of the classes of before
 		}
+		return &op{Label: b.Label, Into: b.Into}, nil
+	case kindSplit:
+		if !k.classes[b.Label] || k.classes[b.Into] {
+			return nil, k.misfit(e, b)
+		}
+		k.addClass(b.Into)
+		k.done(e, body{Label: b.Into}, b.Label)
 		return &op{Label: b.Label, Into: b.Into}, nil
 	case kindSample:
 		m, err := k.add(e, b)
@@ -219,6 +225,12 @@ func (k *book) write(e journal.Event, b body) (*op, error) {
 			e.Number, e.Kind)
 	}
 	return nil, nil
+}
+
+// misfit is the error about an event on other classes than there are.
+func (k *book) misfit(e journal.Event, b body) error {
+	return fmt.Errorf("daemon: event %d (%s) is about the classes %.40q and %.40q, which does not fit those that are there. Put a good copy of the folder in its place",
+		e.Number, e.Kind, b.Label, b.Into)
 }
 
 // without are the ids that are not among some.

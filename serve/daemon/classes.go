@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -63,6 +64,58 @@ func (d *Daemon) RemoveClass(ctx context.Context, name, who string) (r Reclassed
 		}
 		forgotten, note = forgotten+f.Matched, f.Note
 	}
+}
+
+// SplitClass makes a new class of samples of another one, and returns when the learner has it. What was learned of them
+// is corrected as [Daemon.Label] does, and they are learned once more where their pictures are there. An id that is of
+// another class, or unknown, is an error, and nothing changes.
+func (d *Daemon) SplitClass(ctx context.Context, name, into string, ids []string, who string) (r Reclassed, err error) {
+	into = spelling.Of(into)
+	if err := live.CheckLabel(into); err != nil {
+		return r, err
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return r, ErrNoSamples
+	}
+	err = d.amendAll(ctx, ids, rankOther, []string{StateLearned}, func(p *part, now []sample, pictures [][]byte) error {
+		s := d.state
+		if len(p.row.parts) > 0 { // what is in the row may be about the class
+			return errLater
+		}
+		p.alone = true
+		r = Reclassed{Class: into, Was: s.called(name), Samples: len(ids)}
+		if !s.classes[r.Was] {
+			return &UnknownClassError{name, nearest.Word(name, slices.Sorted(maps.Keys(s.classes)))}
+		}
+		if s.classes[s.called(into)] {
+			return ErrSameClass
+		}
+		if d.reclassErr != nil {
+			return d.reclassErr
+		}
+		if err := d.trainer.RoomFor(s.outputs + 1); err != nil {
+			return fmt.Errorf("daemon: %w", err)
+		}
+		p.add(event(kindSplit, "", who, body{Label: r.Was, Into: into}, nil), nil)
+		for i := range now {
+			if now[i].Label != r.Was {
+				return ofMany(ids, ids[i], ErrOtherClass)
+			}
+			p.relabel(&now[i], pictures[i], into, who)
+		}
+		if err := d.ready(); err != nil || p.queued == 0 {
+			return err
+		}
+		return p.room()
+	})
+	if err != nil {
+		return Reclassed{}, err
+	}
+	if !d.sums {
+		r.Carries = d.carries
+	}
+	return r, d.caughtUp(ctx)
 }
 
 // of are the ids of the samples of a class that are known, and of those that the learner has or is about to learn. The

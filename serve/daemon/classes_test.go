@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
+
+	"ocl/live"
 )
 
 // TestClassesChange: a class gets another name, becomes a part of another one, and goes, with its pictures; a start
@@ -103,6 +106,100 @@ func TestClassesChange(t *testing.T) {
 			}
 			if _, err := d.RemoveClass(ctx, "big_cat", ""); !errors.Is(err, ErrLastClass) {
 				t.Errorf("the only class: %v", err)
+			}
+		})
+	}
+}
+
+// TestSplitClass: samples of a class become a new one, all or none; a method that is a sum answers as one that had
+// learned them so, and a start finds the same.
+func TestSplitClass(t *testing.T) {
+	ctx := context.Background()
+	right := []string{"cat", "lynx", "dog"}
+	for _, method := range []string{"er", "ncm", "slda", "ranpac"} {
+		t.Run(method, func(t *testing.T) {
+			o := small()
+			if method != "er" {
+				o = sums(method)
+			}
+			o.Retain, o.Age = true, 1
+			taught := func(dir string, names ...string) (d *Daemon, ids []string) {
+				d = open(t, dir, o)
+				for n := range 18 {
+					r, err := d.Learn(ctx, []Sample{{ID: fmt.Sprint("s-", n), Label: names[n%3], Pixels: picture(n%3, n)}}, "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids = append(ids, r[0].ID)
+				}
+				if err := d.Wait(ctx, ids); err != nil {
+					t.Fatal(err)
+				}
+				return d, ids
+			}
+			dir := t.TempDir()
+			d, ids := taught(dir, "cat", "cat", "dog")
+			if _, err := d.Remember(ctx, []Remembered{{ID: "new", Pixels: picture(0, 50)}}, ""); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				class, into string
+				ids         []string
+				want        error
+			}{
+				{"cat", "Dog", ids[:1], ErrSameClass}, {"cat", "cat", ids[:1], ErrSameClass},
+				{"cat", "lynx", []string{ids[0], ids[2]}, ErrOtherClass}, {"cat", "lynx", []string{"none"}, ErrNotFound},
+				{"cat", "lynx", []string{ids[0], "new"}, ErrOtherClass}, {"cat", "lynx", nil, ErrNoSamples},
+				{"cat", "", ids[:1], live.ErrLabel},
+			} {
+				if _, err := d.SplitClass(ctx, c.class, c.into, c.ids, "me"); !errors.Is(err, c.want) {
+					t.Errorf("%+v: %v", c, err)
+				}
+			}
+			var unknown *UnknownClassError
+			if _, err := d.SplitClass(ctx, "cut", "lynx", ids[:1], "me"); !errors.As(err, &unknown) || unknown.Nearest != "cat" {
+				t.Errorf("an unknown class: %v", err)
+			}
+			if names := d.Names(); !slices.Equal(names, []string{"cat", "dog"}) {
+				t.Errorf("classes %q after what it refused", names)
+			}
+			var lynxes []string
+			for n := 1; n < len(ids); n += 3 {
+				lynxes = append(lynxes, ids[n], ids[n]) // twice is once
+			}
+			r, err := d.SplitClass(ctx, "CAT", "lynx", lynxes, "me")
+			if err != nil || r.Class != "lynx" || r.Was != "cat" || r.Samples != 6 || (r.Carries == "") != (method != "er") {
+				t.Fatalf("split: %+v, %v", r, err)
+			}
+			if err := d.Wait(ctx, ids); err != nil {
+				t.Fatal(err)
+			}
+			for n, id := range ids {
+				if i, _ := d.Sample(id); i.Label != right[n%3] {
+					t.Errorf("%s is %q", id, i.Label)
+				}
+			}
+			if method != "er" {
+				want, _ := taught(t.TempDir(), right...)
+				for n := range 30 {
+					a, err := d.Predict(ctx, [][]byte{picture(n%3, 100+n)}, 3)
+					b, err2 := want.Predict(ctx, [][]byte{picture(n%3, 100+n)}, 3)
+					if err := errors.Join(err, err2); err != nil {
+						t.Fatal(err)
+					}
+					got, want := a.Guesses[0][0], b.Guesses[0][0]
+					if d := math.Abs(got.Value - want.Value); got.Name != want.Name || !(d <= 1e-6) {
+						t.Errorf("%+v, and %+v where it was learned so", got, want)
+					}
+				}
+			}
+			before, err := d.stateDigest()
+			if err = errors.Join(err, d.Close(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			d = open(t, dir, o)
+			if after, err := d.stateDigest(); err != nil || after != before {
+				t.Errorf("a start finds another state: %v", err)
 			}
 		})
 	}

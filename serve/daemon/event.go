@@ -13,6 +13,7 @@ const (
 	kindRename   = "rename"   // a class has another name
 	kindMerge    = "merge"    // a class becomes a part of another one
 	kindRemove   = "remove"   // a class without samples goes
+	kindSplit    = "split"    // a class begins as a copy of another one; the labels of its samples follow
 	kindSample   = "sample"   // a labelled picture: held out, or into the queue
 	kindRemember = "remember" // a picture that waits for its label
 	kindLabel    = "label"    // a label for a picture that is there

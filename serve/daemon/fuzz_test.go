@@ -11,7 +11,8 @@ import (
 // FuzzEvents: events of any bodies are applied or refused, in any order.
 func FuzzEvents(f *testing.F) {
 	kinds := []string{kindClass, kindSample, kindRemember, kindLabel, kindCut, kindBoundary, kindForget, kindErased,
-		kindVersion, kindRollback, kindBounds, kindSkip, "other", kindUnlabel, kindMark, kindUndo}
+		kindVersion, kindRollback, kindBounds, kindSkip, "other", kindUnlabel, kindMark, kindUndo, kindRename, kindMerge,
+		kindRemove, kindSplit}
 	f.Add([]byte{0, 1, 4, 6, 7}, `{"v":1,"label":"cat","n":3,"ids":["a","b"]}`, "a", true)
 	f.Add([]byte{2, 3, 4, 9, 10}, `{"v":1,"label":"cat","n":1,"number":4,"bounds":{"count":0,"ids":0}}`, "a", true)
 	f.Add([]byte{1, 4, 13, 14, 3, 4, 13}, `{"v":1,"label":"cat","n":3,"undoes":"all","digest":"sha256:1"}`, "a", true)

@@ -36,6 +36,7 @@ var (
 type call struct {
 	kind, id, label string // a change of classes has no id, and the label of before
 	into            string
+	ids             []string // of a split
 	// ok, the state that was read, or the error; "" where nobody knows, as the daemon was killed meanwhile
 	came string
 }
@@ -56,7 +57,7 @@ func outcomes(was string, c call, drops bool) (all []string) {
 	}
 	// its id is let go of, and the memory of the learner has it with a label of before
 	if drops && strings.HasPrefix(was, "is ") {
-		for n := range historyLabels {
+		for n := range historyLabels + historySplits {
 			from = append(from, fmt.Sprint("is class ", n))
 		}
 	}
@@ -136,6 +137,13 @@ func outcomes(was string, c call, drops bool) (all []string) {
 			default:
 				next["ok"] = to
 			}
+		case "split":
+			if s == "is "+c.label || s == "absent" && drops { // as of a label
+				next["ok"] = "is " + c.into
+			}
+			if c.came != "ok" && c.came != "" {
+				next[c.came] = s
+			}
 		case "read":
 			next[s] = s
 		}
@@ -167,7 +175,7 @@ func samplesModel(drops bool) porcupine.Model {
 			}
 			for _, o := range history {
 				for id := range by {
-					if of := o.Input.(call).id; of == id || of == "" {
+					if c := o.Input.(call); c.id == id || c.id == "" && (c.ids == nil || slices.Contains(c.ids, id)) {
 						by[id] = append(by[id], o)
 					}
 				}
@@ -287,6 +295,7 @@ type historian struct {
 const (
 	historyIDs    = 5
 	historyLabels = 5
+	historySplits = 3 // further ones, of classes that are split off
 )
 
 // historyPicture is the picture of an id as it is sent: pixels, or the file of a smaller picture, which is kept as it
@@ -348,6 +357,8 @@ func (h *historian) do(d *Daemon, client int, c call, n int) {
 		_, err = d.RenameClass(ctx, c.label, c.into, "")
 	case "merge":
 		_, err = d.MergeClass(ctx, c.label, c.into, "")
+	case "split":
+		_, err = d.SplitClass(ctx, c.label, c.into, c.ids, "")
 	case "remove":
 		_, err = d.RemoveClass(ctx, c.label, "")
 	case "read":
@@ -445,11 +456,24 @@ func historyOf(seed uint64, dir string) (ops []porcupine.Operation, err error) {
 					c := call{kind: kinds[mine.IntN(len(kinds))], id: fmt.Sprint("id-", n),
 						label: fmt.Sprint("class ", mine.IntN(historyLabels))}
 					if mine.IntN(8) == 0 {
-						c.kind = []string{"rename", "merge"}[mine.IntN(2)]
+						c.kind = []string{"rename", "merge", "split"}[mine.IntN(3)]
 						if forgets && mine.IntN(3) == 0 {
 							c.kind = "remove"
 						}
 						c.id, c.into = "", fmt.Sprint("class ", mine.IntN(historyLabels))
+						if c.kind == "split" {
+							c.into = fmt.Sprint("class ", historyLabels-1+mine.IntN(historySplits+1))
+							for k := range historyIDs { // most of one class
+								id := fmt.Sprint("id-", (n+k)%historyIDs)
+								i, there := d.Sample(id)
+								if there && i.Label != "" && (c.ids == nil || i.Label == c.label || mine.IntN(6) == 0) {
+									c.ids, c.label = append(c.ids, id), i.Label
+								}
+							}
+							if c.ids == nil || mine.IntN(6) == 0 {
+								c.ids = append(c.ids, fmt.Sprint("id-", n))
+							}
+						}
 					}
 					if (c.kind == "forget" || c.kind == "remove") && m.full > 0 { // which waits until there is room
 						continue

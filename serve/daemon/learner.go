@@ -86,6 +86,8 @@ func (l *learner) do(ctx context.Context, o *op, aside bool) (err error) {
 		_, err = l.trainer.AddClass(o.Label)
 	case o.Kind == kindRename, o.Kind == kindMerge, o.Kind == kindRemove:
 		err = l.reclass(ctx, o)
+	case o.Kind == kindSplit:
+		err = l.trainer.SplitClass(o.Label, o.Into)
 	case o.Kind == kindCut:
 		err = l.observe(ctx, o)
 	case o.Kind == kindBoundary:

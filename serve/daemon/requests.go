@@ -174,28 +174,12 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 		if err != nil {
 			return err
 		}
-		r = Receipt{ID: id, Label: name, State: d.shown(now), Was: now.Label}
 		if now.Label == name {
+			r = Receipt{ID: id, Label: name, State: d.shown(now), Was: name}
 			p.added, p.classes = nil, nil
 			return nil
 		}
-		if now.State == StateLearned {
-			r.Undoes = d.undoing(now, picture)
-		}
-		e := event(kindLabel, id, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
-		switch now.State {
-		case StateRemembered:
-			p.queued, r.State, r.Queued = 1, StateWaiting, true
-			if now.Event <= d.saved { // the journal may soon let go of its picture
-				e.Pixels = now.picture
-			}
-		case StateLearned:
-			if e.Pixels = picture; picture != nil {
-				p.queued, r.State, r.Queued = 1, StateWaiting, true
-			}
-		}
-		p.ids = append(p.ids, id)
-		p.add(e, nil)
+		r = p.relabel(now, picture, name, who)
 		if err := d.ready(); err != nil || p.queued == 0 {
 			return err
 		}
@@ -207,42 +191,93 @@ func (d *Daemon) Label(ctx context.Context, id, label, who string) (r Receipt, e
 	return r, nil
 }
 
+// relabel adds the event that gives a sample another label. picture is that of one that is learned, or nil. The caller
+// holds mu.
+func (p *part) relabel(now *sample, picture []byte, name, who string) Receipt {
+	r := Receipt{ID: now.ID, Label: name, State: p.d.shown(now), Was: now.Label}
+	if now.State == StateLearned {
+		r.Undoes = p.d.undoing(now, picture)
+	}
+	e := event(kindLabel, now.ID, who, body{Label: name, Digest: now.Digest, Undoes: r.Undoes}, nil)
+	switch {
+	case now.State == StateRemembered && now.Event <= p.d.saved: // the journal may soon let go of its picture
+		e.Pixels = now.picture
+	case now.State == StateLearned:
+		e.Pixels = picture
+	}
+	if now.State == StateRemembered || e.Pixels != nil {
+		p.queued++
+		r.State, r.Queued = StateWaiting, true
+	}
+	p.ids = append(p.ids, now.ID)
+	p.add(e, nil)
+	return r
+}
+
 // amend asks for a change of a sample that the daemon knows and has not let go of. admit gets the facts about it, and
 // the picture that the journal has of a sample in one of the states; nil where that is gone. If the sample gets another
 // picture meanwhile, it is asked again.
 func (d *Daemon) amend(ctx context.Context, id string, rank int, states []string,
 	admit func(p *part, now *sample, picture []byte) error) error {
+	return d.amendAll(ctx, []string{id}, rank, states, func(p *part, now []sample, pictures [][]byte) error {
+		return admit(p, &now[0], pictures[0])
+	})
+}
+
+// amendAll is amend of several samples, in one change.
+func (d *Daemon) amendAll(ctx context.Context, ids []string, rank int, states []string,
+	admit func(p *part, now []sample, pictures [][]byte) error) error {
 	for {
+		before, pictures := make([]sample, len(ids)), make([][]byte, len(ids))
 		d.state.mu.Lock()
-		m, _ := d.state.lookup(id)
+		for i, id := range ids {
+			before[i], _ = d.state.lookup(id)
+		}
 		d.state.mu.Unlock()
-		var picture []byte
-		if slices.Contains(states, m.State) {
-			picture = d.pictureOf(id, m.Event)
+		for i, m := range before {
+			if slices.Contains(states, m.State) {
+				pictures[i] = d.pictureOf(ids[i], m.Event)
+			}
 		}
 		// it may come to the disk after ctx has ended, and must not come after what forgets it
 		_, err := d.ask(context.WithoutCancel(ctx), func(p *part) error {
 			p.rank = rank
-			if err := p.free(id); err != nil {
+			if err := p.free(ids...); err != nil {
 				return err
 			}
-			now, there := d.state.lookup(id)
-			switch {
-			case !there:
-				return ErrNotFound
-			case now.State == StateForgotten, now.State == StateErased:
-				return ErrForgotten
-			case now.State == StateExpired:
-				return ErrExpired
-			case slices.Contains(states, now.State) && (m.State != now.State || m.Event != now.Event):
-				return errMoved
+			all := make([]sample, len(ids))
+			for i, id := range ids {
+				now, there := d.state.lookup(id)
+				var err error
+				switch {
+				case !there:
+					err = ErrNotFound
+				case now.State == StateForgotten, now.State == StateErased:
+					err = ErrForgotten
+				case now.State == StateExpired:
+					err = ErrExpired
+				case slices.Contains(states, now.State) && (before[i].State != now.State || before[i].Event != now.Event):
+					err = errMoved
+				}
+				if err != nil {
+					return ofMany(ids, id, err)
+				}
+				all[i] = now
 			}
-			return admit(p, &now, picture)
+			return admit(p, all, pictures)
 		})
 		if !errors.Is(err, errMoved) {
 			return err
 		}
 	}
+}
+
+// ofMany is an error about a sample, which says which of several it is.
+func ofMany(ids []string, id string, err error) error {
+	if len(ids) > 1 {
+		return fmt.Errorf("daemon: %.80q: %w", id, err)
+	}
+	return err
 }
 
 // Unlabel takes the label of a sample away: it waits for another one, as if it had just been remembered. What was
@@ -392,6 +427,11 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	if err != nil {
 		return err
 	}
+	return d.caughtUp(ctx)
+}
+
+// caughtUp waits until the learner has done what is in the book now.
+func (d *Daemon) caughtUp(ctx context.Context) error {
 	d.state.mu.Lock()
 	last := d.state.book.last
 	d.state.mu.Unlock()

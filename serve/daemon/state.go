@@ -51,6 +51,8 @@ func (s *state) learns(t *live.Trainer) {
 		switch o.Kind {
 		case kindClass:
 			s.addClass(o.Label)
+		case kindSplit:
+			s.addClass(o.Into)
 		case kindRename:
 			s.nameless(o.Label)
 			s.name(o.Into)

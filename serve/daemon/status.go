@@ -447,6 +447,8 @@ func (d *Daemon) report(e journal.Event) {
 		} else {
 			d.tell("class", fmt.Sprintf(text, b.Label, b.Into), e.Number)
 		}
+	case kindSplit:
+		d.tell("class", fmt.Sprintf("The class %s was split: %s is a new one.", b.Label, b.Into), e.Number)
 	case kindRemember:
 		d.tell("remembered", "A picture waits for its label.", e.Number)
 	case kindLabel:

@@ -72,27 +72,29 @@ func (o Options) complete() Options {
 
 // Errors of calls. They say what is wrong and what to do.
 var (
-	ErrNoRoom    = errors.New("the disk of the daemon is full. Make room there; predictions go on")
-	ErrConflict  = errors.New("the id has another picture or label already. Use another id")
-	ErrNotFound  = errors.New("there is no sample of this id. Send the picture again")
-	ErrNoVersion = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
-	ErrSpoilt    = errors.New("the file of that version is damaged, so nobody can go back to it. Look for another one by GET /v1/versions")
-	ErrSameName  = errors.New("another version has the name. Use another name")
-	ErrSameClass = errors.New("another class has the name; names are compared without case. Use another name, or merge the two")
-	ErrOneClass  = errors.New("it is one class, and two are needed to make one of them. Give another one")
-	ErrLastClass = errors.New("it is the only class, and a learner has at least one. Make another one first")
-	ErrExpired   = errors.New("the picture is not kept any more. Send it again, with its label")
-	ErrNoPicture = errors.New("the picture is not kept any more, so its label cannot be taken away. Give it another label, or forget it")
-	ErrLabelled  = errors.New("the sample has a label, and only what waits for one is skipped or deleted. Take the label away first")
-	ErrNobody    = errors.New("no sample that is known is meant, so nothing was erased. Look at the ids, the picture, the name or the times")
-	ErrPutAside  = errors.New("no sample that is known is meant, and the journal that was put aside after damage may have what was left out of the new one, so its bytes may be there")
-	ErrUnerased  = errors.New("it is forgotten, and its bytes are still in a file, as the disk of the daemon has no room. Make room there; then they are erased without another request")
-	ErrForgotten = errors.New("the sample was forgotten. Send the picture again under another id")
-	ErrErased    = errors.New("the sample was erased before. Nothing is left to do")
-	ErrDraining  = errors.New("the daemon is about to end. Send it again when it is back")
-	ErrStopped   = errors.New("learning has stopped, and predictions go on. Look at the status of the daemon")
-	ErrBroken    = errors.New("the disk of the daemon has failed. Start the daemon again")
-	ErrFault     = errors.New("the method or its network has failed, and the daemon ends. Its log says how; what was acknowledged is learned by a start that can")
+	ErrNoRoom     = errors.New("the disk of the daemon is full. Make room there; predictions go on")
+	ErrConflict   = errors.New("the id has another picture or label already. Use another id")
+	ErrNotFound   = errors.New("there is no sample of this id. Send the picture again")
+	ErrNoVersion  = errors.New("the weights of that version are not kept. Look for those that are by GET /v1/versions")
+	ErrSpoilt     = errors.New("the file of that version is damaged, so nobody can go back to it. Look for another one by GET /v1/versions")
+	ErrSameName   = errors.New("another version has the name. Use another name")
+	ErrSameClass  = errors.New("another class has the name; names are compared without case. Use another name, or merge the two")
+	ErrOneClass   = errors.New("it is one class, and two are needed to make one of them. Give another one")
+	ErrNoSamples  = errors.New("no sample is given. Give the ids of those that the new class gets")
+	ErrOtherClass = errors.New("the sample is not of the class. Give those that are")
+	ErrLastClass  = errors.New("it is the only class, and a learner has at least one. Make another one first")
+	ErrExpired    = errors.New("the picture is not kept any more. Send it again, with its label")
+	ErrNoPicture  = errors.New("the picture is not kept any more, so its label cannot be taken away. Give it another label, or forget it")
+	ErrLabelled   = errors.New("the sample has a label, and only what waits for one is skipped or deleted. Take the label away first")
+	ErrNobody     = errors.New("no sample that is known is meant, so nothing was erased. Look at the ids, the picture, the name or the times")
+	ErrPutAside   = errors.New("no sample that is known is meant, and the journal that was put aside after damage may have what was left out of the new one, so its bytes may be there")
+	ErrUnerased   = errors.New("it is forgotten, and its bytes are still in a file, as the disk of the daemon has no room. Make room there; then they are erased without another request")
+	ErrForgotten  = errors.New("the sample was forgotten. Send the picture again under another id")
+	ErrErased     = errors.New("the sample was erased before. Nothing is left to do")
+	ErrDraining   = errors.New("the daemon is about to end. Send it again when it is back")
+	ErrStopped    = errors.New("learning has stopped, and predictions go on. Look at the status of the daemon")
+	ErrBroken     = errors.New("the disk of the daemon has failed. Start the daemon again")
+	ErrFault      = errors.New("the method or its network has failed, and the daemon ends. Its log says how; what was acknowledged is learned by a start that can")
 )
 
 // FullError says that too many images wait to be learned.
@@ -185,7 +187,7 @@ type Deed struct {
 	Number int64     `json:"number"` // of its event
 	Time   time.Time `json:"time"`
 	Who    string    `json:"who,omitempty"`
-	Kind   string    `json:"kind"` // label, unlabel, mark, class, rename, merge, remove, version or rollback
+	Kind   string    `json:"kind"` // label, unlabel, mark, class, rename, merge, remove, split, version or rollback
 	ID     string    `json:"id,omitempty"`
 	Label  string    `json:"label,omitempty"` // or the mark, or the name
 	Was    string    `json:"was,omitempty"`   // the label or the mark before
