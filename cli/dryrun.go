@@ -19,7 +19,7 @@ import (
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
 	show, embedding := newOpening(notes, f.quiet), time.Duration(0)
 	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers,
-		Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
+		NewClasses: f.opts.NewClasses, Progress: show.work, ReadOnly: true, Embedding: func(w embed.Work) error {
 			embedding = w.Time()
 			return show.embedding(w)
 		}})

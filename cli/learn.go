@@ -28,7 +28,9 @@ func newLearn() *cobra.Command {
   ocl learn runs/er1k --data folder --data-dir photos --lr 0.01 --out runs/er1k-photos
   ocl learn runs/first --data cifar100 --data-dir DIR --tasks 20 --protocol survey`,
 		Long: "RUN is the folder of a run, or of an experiment that has one run. Method, tricks, memory, network and seed stay as they are; " +
-			"data and stream are new. A class with a new name is a new class, and the network grows by it. Images must have the size and " +
+			"data and stream are new. A class with a new name is a new class, and the network grows by it. " +
+			"If at least half of its pictures are those of an old class that is not there under its name, or two classes have exchanged names, the command learns nothing, " +
+			"and says how to rename the classes of RUN; --new-classes learns them as they are. Images must have the size and " +
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
 			"The result is a new run, whose parent is RUN. After Ctrl-C, `ocl run --resume DIR` continues it, and then measures the old classes without --accept-forgetting.\n" +
 			"One image is enough. If no class has three images, all images are learned, in batches of at most their number. At the end, RUN and the new run are " +
@@ -75,6 +77,8 @@ func newLearn() *cobra.Command {
 	cmd.Flags().Lookup("data").DefValue = "" // it must be given
 	f.addOutput(cmd)
 	addOlder(cmd, &older)
+	cmd.Flags().BoolVar(&f.opts.NewClasses, "new-classes", false,
+		"learn classes as they are named, also those whose pictures RUN has learned under another name")
 	cmd.Flags().Float64Var(&accepted, "accept-forgetting", 100,
 		"POINTS\tpoints of accuracy that the old classes may lose, from 0 to 100; of a hundred test images, five to ten points are often luck")
 	return cmd

@@ -56,6 +56,7 @@ func newRun() *cobra.Command {
 			"minutes on two cores. Ctrl-C stops the experiment and writes the results so far; --resume continues it.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
+	f.opts.NewClasses = true // a config with a parent is that of an `ocl learn`
 	f.config = addConfig(cmd, true, nil)
 	f.addOutput(cmd)
 	flags := cmd.Flags()

@@ -82,6 +82,8 @@ type Set struct {
 	Digest     string // "sha256:…", see digest
 	// Reading says of a person's own images what was found, and what says the classes: a sentence without its end.
 	Reading string
+	// Sketches [Classes] know a person's own pictures again; nil of other sets.
+	Sketches []Sketch
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes
 	// without images, a part of the images.
 	Notes []string

@@ -81,7 +81,7 @@ func TestNPZBomb(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	in := &counted{ReaderAt: bytes.NewReader(b)}
-	_, err := readNPZ(in, int64(len(b)))
+	_, err := readNPZ(t.Context(), in, int64(len(b)))
 	runtime.ReadMemStats(&after)
 	if err == nil {
 		t.Fatal("accepted")

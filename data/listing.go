@@ -89,11 +89,11 @@ func (l *listing) open(ctx context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.halved(images, dropped)
+	return l.halved(ctx, images, dropped)
 }
 
 // halved is the set with the images of all files but the dropped ones.
-func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
+func (l *listing) halved(ctx context.Context, images Images, dropped []cache.Fault) (*Set, error) {
 	set := l.set
 	set.C, set.H, set.W = 3, l.pictures.side, l.pictures.side
 	without := map[int]bool{}
@@ -110,7 +110,6 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		set.Notes = append(set.Notes, droppedNote(dropped))
 		set.Incomplete = true
 	}
-	set.Notes = append(set.Notes, l.repeats(images, without)...)
 	all := Split{Images: images}
 	for _, e := range l.entries {
 		all.Y = append(all.Y, e.label)
@@ -124,8 +123,9 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 	if l.pictures.packed == nil {
 		set.Root, all.Files = l.pictures.root, l.pictures.files
 	}
+	var places [2][]int32 // of the images of each half
 	for half, what := range []string{"training", "testing"} {
-		var at []int32 // places
+		var at []int32
 		var lost []int // unreadable images of each class
 		for i, e := range l.entries {
 			switch {
@@ -150,6 +150,23 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		split := []*Split{&set.Train, &set.Test}[half]
 		*split = all.take(at)
 		split.Unreadable = lost
+		places[half] = at
+	}
+	if l.own {
+		sums, err := set.Sums(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if l.few { // both halves are the same
+			sums = sums[:set.Train.Len()]
+		}
+		set.Sketches = set.sketches(sums)
+		set.Notes = append(set.Notes, set.repeats(sums, func(at int, test bool) string {
+			if test {
+				return l.pictures.fileName(int(places[1][at]))
+			}
+			return l.pictures.fileName(int(places[0][at]))
+		})...)
 	}
 	if slices.Contains(set.Test.Task, allTasks) {
 		set.Test.Task = nil

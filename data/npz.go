@@ -55,7 +55,7 @@ func openNPZ(ctx context.Context, spec Spec) (*Set, error) {
 		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
-	set, err := readNPZ(untilAt{ctx, file}, size)
+	set, err := readNPZ(ctx, untilAt{ctx, file}, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
@@ -95,7 +95,7 @@ func findNPZ(dir string) (string, error) {
 
 // readNPZ decodes a file of four arrays, and of names where it has them, size bytes long. It allocates no more than
 // npzLimit for the set.
-func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
+func readNPZ(ctx context.Context, r io.ReaderAt, size int64) (*Set, error) {
 	set := &Set{Name: "npz", Reading: "x_train, y_train, x_test and y_test are the two halves"}
 	train, test := [2]string{"x_train", "y_train"}, [2]string{"x_test", "y_test"}
 	file, err := npz.Open(r, size)
@@ -127,7 +127,14 @@ func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	if err := readNPZOrigin(set, file); err != nil {
 		return nil, err
 	}
-	set.Notes = append(set.Notes, set.repeats(train[0], test[0])...)
+	sums, err := set.Sums(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set.Sketches = set.sketches(sums)
+	set.Notes = append(set.Notes, set.repeats(sums, func(at int, inTest bool) string {
+		return fmt.Sprintf("record %d of %s", at, map[bool]string{false: train[0], true: test[0]}[inTest])
+	})...)
 	return set, nil
 }
 

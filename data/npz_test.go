@@ -106,7 +106,7 @@ func TestNPZLayouts(t *testing.T) {
 			f := arrays()
 			c.set(f)
 			b := packNPZ(f, method)
-			set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+			set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -133,7 +133,7 @@ func TestNPZLabelsOfEveryWidth(t *testing.T) {
 				f["y_train"] = array{descr: fmt.Sprintf("%s%s%d", order, kind, width), shape: "(3,)",
 					data: words(width, bytesOrder, 1, 0, 2)}
 				b := packNPZ(f, zip.Store)
-				set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+				set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 				if err != nil {
 					t.Fatalf("%s%s%d: %v", order, kind, width, err)
 				}
@@ -172,7 +172,7 @@ func TestNPZFloats(t *testing.T) {
 		f["x_train"] = a
 		f["x_test"] = array{descr: "|u1", shape: "(1, 1, 2)", data: []byte{9, 8}}
 		b := packNPZ(f, zip.Deflate)
-		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatalf("%s: %v", descr, err)
 		}
@@ -194,7 +194,7 @@ func TestNPZFloats(t *testing.T) {
 			"y_test":  {descr: "|u1", shape: "(1,)", data: []byte{0}},
 		}
 		b := packNPZ(f, zip.Store)
-		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatalf("%s: %v", descr, err)
 		}
@@ -224,7 +224,7 @@ func TestNPZEmbeddings(t *testing.T) {
 			f["x_train"] = array{descr: a.descr, shape: "(3, 2)", data: a.data}
 		}
 		b := packNPZ(f, zip.Deflate)
-		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatalf("%s: %v", descr, err)
 		}
@@ -343,7 +343,7 @@ func TestNPZFaults(t *testing.T) {
 			f := arrays()
 			c.harm(f)
 			b := packNPZ(f, zip.Deflate)
-			_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+			_, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 			wantFault(t, c.name, err, c.want)
 		})
 	}
@@ -375,7 +375,7 @@ func TestNPZNeedsMemory(t *testing.T) {
 	large["x_train"] = array{descr: "|u1", shape: "(3, 4096, 4096)", data: make([]byte, 3<<24)}
 	b := packNPZ(large, zip.Store)
 	const want = "x_train: shape [3 4096 4096] needs 50,331,660 bytes of memory, and 50,331,648 are three quarters of what this process may use. Use fewer or smaller images"
-	if _, err := readNPZ(bytes.NewReader(b), int64(len(b))); err == nil || err.Error() != want {
+	if _, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b))); err == nil || err.Error() != want {
 		t.Errorf("the error is %v, not %s", err, want)
 	}
 }
@@ -394,7 +394,7 @@ func TestNPZLiesAboutItsSize(t *testing.T) {
 		w.Create(name + ".npy")
 	}
 	w.Close()
-	_, err = readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	_, err = readNPZ(t.Context(), bytes.NewReader(buf.Bytes()), int64(buf.Len()))
 	if err == nil || !strings.Contains(err.Error(), "an entry of 4 bytes") {
 		t.Errorf("got %v, want the announced size refused", err)
 	}
@@ -464,12 +464,12 @@ func FuzzNPZ(f *testing.F) {
 	add(packNPZ(embedded3(), zip.Store), embedded3())
 	f.Fuzz(func(t *testing.T, file, xTrain, yTrain, xTest, yTest []byte) {
 		for _, b := range [][]byte{file, packArrays(xTrain, yTrain, xTest, yTest)} {
-			set := decode(t, len(b), func() (*Set, error) { return readNPZ(bytes.NewReader(b), int64(len(b))) })
+			set := decode(t, len(b), func() (*Set, error) { return readNPZ(t.Context(), bytes.NewReader(b), int64(len(b))) })
 			if set == nil {
 				continue
 			}
 			again := written(t, set)
-			back, err := readNPZ(bytes.NewReader(again), int64(len(again)))
+			back, err := readNPZ(t.Context(), bytes.NewReader(again), int64(len(again)))
 			if err != nil {
 				t.Fatalf("%d×%d×%d, %d and %d images: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(),
 					set.Test.Len(), err)
@@ -525,7 +525,7 @@ func TestNPZNames(t *testing.T) {
 		f := arrays()
 		f["class_names"] = c.names
 		b := packNPZ(f, zip.Deflate)
-		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			plainMessage(t, err)
 			if !strings.Contains(err.Error(), c.want) {
@@ -569,7 +569,7 @@ func TestNPZOrigin(t *testing.T) {
 		f := embedded3()
 		f["__metadata__"] = c.says
 		b := packNPZ(f, zip.Deflate)
-		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			plainMessage(t, err)
 			if !strings.Contains(err.Error(), c.by) {
@@ -584,7 +584,7 @@ func TestNPZOrigin(t *testing.T) {
 	f := arrays() // images were made by no network
 	f["__metadata__"] = text(`{"backbone_digest":"` + digest + `"}`)
 	b := packNPZ(f, zip.Deflate)
-	if set, err := readNPZ(bytes.NewReader(b), int64(len(b))); err != nil || set.ByDigest != "" {
+	if set, err := readNPZ(t.Context(), bytes.NewReader(b), int64(len(b))); err != nil || set.ByDigest != "" {
 		t.Errorf("of images: %+v, %v", set, err)
 	}
 }
@@ -599,7 +599,7 @@ func FuzzNPZOrigin(f *testing.F) {
 		files := embedded3()
 		files["__metadata__"] = array{descr: fmt.Sprintf("|S%d", len(b)), shape: "()", data: b}
 		file := packNPZ(files, zip.Store)
-		set := decode(t, len(file), func() (*Set, error) { return readNPZ(bytes.NewReader(file), int64(len(file))) })
+		set := decode(t, len(file), func() (*Set, error) { return readNPZ(t.Context(), bytes.NewReader(file), int64(len(file))) })
 		if set != nil && (set.ByDigest == "") != (set.By == "" && set.Of == [3]int{}) && set.By+set.ByDigest != set.ByDigest {
 			t.Errorf("%q, %q, %v", set.By, set.ByDigest, set.Of)
 		}

@@ -44,6 +44,10 @@ func (s *Set) fault() error {
 		return fmt.Errorf("its Open returned images of %d×%d×%d, %d classes and %d names of classes. Return 1 or 3 channels, at least one pixel and class, and a name for each class or none",
 			s.C, s.H, s.W, s.Classes, len(s.ClassNames))
 	}
+	if s.Sketches != nil && (len(s.Sketches) != s.Classes ||
+		slices.ContainsFunc(s.Sketches, func(k Sketch) bool { return !k.Valid() })) {
+		return fmt.Errorf("its Open returned sketches that are none of %d classes. Return none", s.Classes)
+	}
 	seen := make([]bool, s.Classes)
 	for _, half := range []struct {
 		name string

@@ -1,109 +1,100 @@
 package data
 
 import (
-	"encoding/binary"
+	"context"
+	"crypto/sha256"
 	"fmt"
-	"hash/maphash"
 
 	"ocl/internal/count"
 )
 
-// repeats finds images that are there several times, by sums of their pixels, and says what matters of them: that test
-// images are training images too, and that one image has several labels. The images that are read come in two lists,
-// those for training first.
-type repeats struct {
-	noun  string           // of samples
-	name  func(int) string // of an image
-	first map[uint64]one   // of each sum
-	leaks [3]int           // how many, and the first pair
-	mixed [3]int
-}
+// Sum is the SHA-256 of the pixels of an image, or of an embedding. Copies have the same one.
+type Sum = [sha256.Size]byte
 
-// one is an image that was seen.
-type one struct {
-	at    int
-	label int32
-	test  bool
-	mixed bool // another one with the same sum has another label
-}
-
-func newRepeats(noun string, name func(int) string) *repeats {
-	return &repeats{noun: noun, name: name, first: map[uint64]one{}}
-}
-
-// add looks at image at.
-func (r *repeats) add(sum uint64, at int, label int32, test bool) {
-	before, there := r.first[sum]
-	if !there {
-		r.first[sum] = one{at: at, label: label, test: test}
-		return
-	}
-	found := func(what *[3]int) {
-		if what[0]++; what[0] == 1 {
-			what[1], what[2] = at, before.at
+// Sums are those of all images, which are counted through both halves, those for training first. Images whose sums a
+// cache knows are not read.
+func (s *Set) Sums(ctx context.Context) ([]Sum, error) {
+	sums := make([]Sum, 0, s.Train.Len()+s.Test.Len())
+	buf := make([]uint8, s.ImageLen())
+	for _, half := range s.halves() {
+		known, summed := half.Images.(summed)
+		for i := range half.Len() {
+			if summed {
+				sums = append(sums, known.Sum(i))
+				continue
+			}
+			pixels, err := half.Images.Image(i, buf)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, err
+			}
+			sums = append(sums, sha256.Sum256(pixels))
 		}
 	}
-	if test && !before.test {
-		found(&r.leaks)
-	}
-	if label != before.label && !before.mixed {
-		found(&r.mixed)
-		before.mixed = true
-		r.first[sum] = before
-	}
+	return sums, nil
 }
 
-// notes are a sentence for each kind.
-func (r *repeats) notes() (list []string) {
-	if n := r.leaks[0]; n > 0 {
-		verb := "are also training " + r.noun + "s"
-		if n == 1 {
-			verb = "is also a training " + r.noun
+// label is that of image i of both halves.
+func (s *Set) label(i int) int32 {
+	if n := s.Train.Len(); i >= n {
+		return s.Test.Y[i-n]
+	}
+	return s.Train.Y[i]
+}
+
+// Copies are the places of images that are there several times, by their sums: a rising list for each such image, in
+// the order of the first places.
+func Copies(sums []Sum) (groups [][]int) {
+	places := map[Sum][]int{}
+	for i, sum := range sums {
+		places[sum] = append(places[sum], i)
+	}
+	for i, sum := range sums {
+		if group := places[sum]; len(group) > 1 && group[0] == i {
+			groups = append(groups, group)
 		}
-		list = append(list, fmt.Sprintf("%s %s, such as %s, which is %s. The accuracy counts what was learned by heart",
-			count.Of(n, "test "+r.noun), verb, r.name(r.leaks[1]), r.name(r.leaks[2])))
 	}
-	if n := r.mixed[0]; n > 0 {
-		verb := map[bool]string{true: "has", false: "have"}[n == 1]
-		list = append(list, fmt.Sprintf("%s %s two labels, such as %s and %s", count.Of(n, r.noun), verb, r.name(r.mixed[2]),
-			r.name(r.mixed[1])))
-	}
-	return list
+	return groups
 }
 
-// repeats are the notes on images of a listing that are there several times. Nothing is read, as their sums are known.
-func (l *listing) repeats(images Images, without map[int]bool) []string {
-	known, ok := images.(summed)
-	if !ok || !l.own {
-		return nil
+// repeats are sentences on copies that matter: test images that are training images too, and images with several
+// labels. sums are those of the training images, and of the test images where these are others. name is that of an
+// image.
+func (s *Set) repeats(sums []Sum, name func(at int, test bool) string) (list []string) {
+	n := s.Train.Len()
+	named := func(i int) string {
+		if i < n {
+			return name(i, false)
+		}
+		return name(i-n, true)
 	}
-	r := newRepeats("image", l.pictures.fileName)
-	for _, test := range []bool{false, true} {
-		for i, e := range l.entries {
-			if e.test == test && !without[i] {
-				sum := known.Sum(i)
-				r.add(binary.LittleEndian.Uint64(sum[:]), i, e.label, test)
+	var leaks, mixed [][2]int // a copy, and the first place of its image
+	for _, group := range Copies(sums) {
+		first, before := group[0], len(mixed)
+		for _, i := range group[1:] {
+			if first < n && i >= n {
+				leaks = append(leaks, [2]int{i, first})
+			}
+			if s.label(i) != s.label(first) && len(mixed) == before {
+				mixed = append(mixed, [2]int{i, first})
 			}
 		}
 	}
-	return r.notes()
-}
-
-// repeats are the notes on samples in memory that are there several times, in the arrays called train and test.
-func (s *Set) repeats(train, test string) []string {
-	n := s.Train.Len()
-	r := newRepeats(map[bool]string{true: "embedding", false: "image"}[s.Embeddings], func(i int) string {
-		if i < n {
-			return fmt.Sprintf("record %d of %s", i, train)
+	noun := map[bool]string{true: "embedding", false: "image"}[s.Embeddings]
+	if len(leaks) > 0 {
+		verb := "are also training " + noun + "s"
+		if len(leaks) == 1 {
+			verb = "is also a training " + noun
 		}
-		return fmt.Sprintf("record %d of %s", i-n, test)
-	})
-	seed := maphash.MakeSeed()
-	for half, split := range []Split{s.Train, s.Test} {
-		block := split.Images.(Block)
-		for i, y := range split.Y {
-			r.add(maphash.Bytes(seed, block.at(i)), half*n+i, y, half == 1)
-		}
+		list = append(list, fmt.Sprintf("%s %s, such as %s, which is %s. The accuracy counts what was learned by heart",
+			count.Of(len(leaks), "test "+noun), verb, named(leaks[0][0]), named(leaks[0][1])))
 	}
-	return r.notes()
+	if len(mixed) > 0 {
+		verb := map[bool]string{true: "has", false: "have"}[len(mixed) == 1]
+		list = append(list, fmt.Sprintf("%s %s two labels, such as %s and %s", count.Of(len(mixed), noun), verb,
+			named(mixed[0][1]), named(mixed[0][0])))
+	}
+	return list
 }

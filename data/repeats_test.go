@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,13 @@ func TestRepeatsInMemory(t *testing.T) {
 		Test:  Split{Images: Block{[]uint8{3, 4, 5, 6}, 2}, Y: []int32{1, 0}}}
 	want := "1 test image is also a training image, such as record 0 of x_test, which is record 1 of x_train. The accuracy counts what was learned by heart\n" +
 		"1 image has two labels, such as record 0 of x_train and record 2 of x_train"
-	if got := strings.Join(set.repeats("x_train", "x_test"), "\n"); got != want {
+	sums, err := set.Sums(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(set.repeats(sums, func(at int, test bool) string {
+		return fmt.Sprintf("record %d of %s", at, map[bool]string{false: "x_train", true: "x_test"}[test])
+	}), "\n"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

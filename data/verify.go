@@ -129,7 +129,7 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 		}
 	}
 	if len(r.Faults) == 0 {
-		if set, err := l.halved(d, dropped); err != nil {
+		if set, err := l.halved(ctx, d, dropped); err != nil {
 			r.fault(err)
 		} else {
 			r.hold(ctx, info, set)

@@ -42,7 +42,10 @@ type Options struct {
 	Backbone string // where the pretrained network lies on this machine; "" is Config.Data.Backbone
 	Init     string // where the first weights lie on this machine; "" is Config.Network.Init
 	ReadOnly bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
-	OneClass bool   // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
+	// NewClasses lets a run learn on from a parent although classes of its data are classes of the parent with other names
+	// (trained.Parent.Moved). Runs that are resumed or repeated were allowed to.
+	NewClasses bool
+	OneClass   bool // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
@@ -291,9 +294,17 @@ func (x *Experiment) unite() (err error) {
 		return nil
 	}
 	x.notes = append(x.notes, x.parent.Notes...)
-	if x.classes, err = trained.Unite(x.parent.Known, x.set); err == nil && x.classes.Note != "" {
+	if x.classes, err = trained.Unite(x.parent.Known, x.set); err != nil {
+		return err
+	}
+	if x.classes.Note != "" {
 		x.notes = append(x.notes, x.classes.Note)
 	}
+	if x.opts.NewClasses || x.opts.resumed {
+		return nil
+	}
+	notes, err := x.parent.Moved(x.classes, x.set, x.config.Data)
+	x.notes = append(x.notes, notes...)
 	return err
 }
 

@@ -470,3 +470,42 @@ func TestNewClassesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// TestLearnOnMoved: the library refuses pictures of an old class under a new name too, and learns them where it is told
+// to, or when the run is opened again.
+func TestLearnOnMoved(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	c, folder := ofPictures(t, "er", "cat", "dog", "eel", "fox"), t.TempDir()
+	if _, err := Run(t.Context(), c, Options{Out: folder, Workers: 1, KeepCheckpoint: true}); err != nil {
+		t.Fatal(err)
+	}
+	d := config.Data{Name: "folder", Dir: t.TempDir(), Size: c.Data.Size}
+	for old, name := range map[string]string{"cat": "big cat", "dog": "dog"} {
+		if err := os.Rename(filepath.Join(c.Data.Dir, old), filepath.Join(d.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on := learnOn(t, folder, d)
+	_, err := Open(t.Context(), on, Options{})
+	if !errors.Is(err, trained.ErrMoved) || !errors.Is(err, ErrUnfit) {
+		t.Fatalf("got %v", err)
+	}
+	out := t.TempDir()
+	res, err := Run(t.Context(), on, Options{Out: out, Workers: 1, NewClasses: true, KeepCheckpoint: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenResumed(t.Context(), out, Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := OpenRerun(t.Context(), res[0], "", Options{}); err != nil {
+		t.Error(err)
+	}
+	// The pictures of both runs are known from then on.
+	if err := os.Rename(filepath.Join(d.Dir, "big cat"), filepath.Join(d.Dir, "Katze")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), learnOn(t, out, d), Options{}); !errors.Is(err, trained.ErrMoved) {
+		t.Errorf("got %v", err)
+	}
+}

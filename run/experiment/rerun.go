@@ -37,7 +37,7 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 	case parent != "":
 		c.Parent.Run = parent
 	}
-	o.Tuning = made.Tuning
+	o.Tuning, o.NewClasses = made.Tuning, true
 	x, err := Open(ctx, c, o)
 	if err != nil {
 		return nil, err

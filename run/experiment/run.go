@@ -106,13 +106,13 @@ func (x *Experiment) spec(j Job) (train.Spec, error) {
 	o := x.opts
 	s := train.Spec{
 		Job: j, ClassNames: x.classNames(), Notes: slices.Clone(x.set.Notes), Tuning: o.Tuning, Weights: x.weights,
-		NoWeights: x.absent,
+		NoWeights: x.absent, Pictures: x.set.Sketches,
 		SaveEvery: o.interval(), KeepCheckpoint: o.KeepCheckpoint, Program: o.Program, Revision: o.Revision,
 		Command:     o.Command,
 		WrapLearner: o.hooks.learner, SaveSteps: o.hooks.checkpointSteps,
 	}
 	if x.parent != nil {
-		s.Parent = &x.parent.Parent
+		s.Parent, s.Pictures = &x.parent.Parent, x.classes.Sketches(x.parent.Known.Pictures, x.set)
 		if x.classes.Note != "" {
 			s.Notes = append(s.Notes, x.classes.Note)
 		}

@@ -111,7 +111,9 @@ func TestSplit(t *testing.T) {
 			}
 			on := learnOn(t, r.Folder, all)
 			on.Data.Size, on.Stream.Tasks = 8, 1
-			mustRun(t, on, out("on"))
+			further := out("on")
+			further.NewClasses = true // cat is what pet was
+			mustRun(t, on, further)
 			if all := openTrained(t, out("on").Out); len(all.ClassNames) != 5 {
 				t.Errorf("classes %q after more was learned", all.ClassNames)
 			}

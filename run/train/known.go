@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ocl/checkpoint"
+	"ocl/data"
 	"ocl/internal/limit"
 	"ocl/run/build"
 	"ocl/run/identity"
@@ -28,6 +29,9 @@ type Known struct {
 	// was done to classes, in that order.
 	Gone    []int    `json:"gone,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
+
+	// Pictures [Classes] know the pictures of each class again; nil where the data are none of a person's own.
+	Pictures []data.Sketch `json:"pictures,omitempty"`
 }
 
 // What can be done to a class.
@@ -77,6 +81,8 @@ func readKnown(d *checkpoint.Decoder) (s Known, err error) {
 			possible = possible && k >= 0 && k < s.Classes && (i == 0 || k > list[i-1])
 		}
 	}
+	possible = possible && (s.Pictures == nil || len(s.Pictures) == s.Classes) &&
+		!slices.ContainsFunc(s.Pictures, func(k data.Sketch) bool { return !k.Valid() })
 	if !possible {
 		return s, fmt.Errorf("checkpoint: section %s says images of %v, %d classes, of which %d have names and %.80s were learned, %d tasks and %d steps. Use a file that ocl wrote",
 			knownSection, s.Shape, s.Classes, len(s.ClassNames), fmt.Sprint(s.Learned), s.Tasks, s.Steps)

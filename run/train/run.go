@@ -15,6 +15,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/data"
 	"ocl/internal/origin"
 	"ocl/learn/learner"
 	"ocl/nn"
@@ -29,6 +30,7 @@ type Spec struct {
 	Plan       Plan
 	Stream     build.Stream
 	ClassNames []string       // of all labels; nil where the data have none
+	Pictures   []data.Sketch  // of all labels; nil where they are none of a person's own
 	Notes      []string       // of the data, for the result
 	Tuning     *result.Tuning // how the settings were chosen, for the result; nil is nothing
 	Parent     *Parent        // the run whose learner is trained further; nil is a new learner

@@ -142,7 +142,7 @@ func (r *run) known() Known {
 	info := r.Stream.Info()
 	s := r.before()
 	s.Shape, s.Classes, s.ClassNames = [3]int{info.Channels, info.Height, info.Width}, info.Classes, r.ClassNames
-	s.Embeddings, s.Of = info.Embeddings, info.Of
+	s.Embeddings, s.Of, s.Pictures = info.Embeddings, info.Of, r.Pictures
 	s.Learned, s.Steps = slices.Clone(s.Learned), s.Steps+r.at.Step
 	over := r.at.ended()
 	if over <= r.Stream.Start() { // nothing was learned of the tasks before the start

@@ -110,6 +110,7 @@ func (t *Model) Change(ctx context.Context, list ...train.Change) (carried strin
 		return "", err
 	}
 	t.ClassNames, t.known.Gone = slices.Clone(t.ClassNames), slices.Clone(t.known.Gone)
+	t.known.Pictures = slices.Clone(t.known.Pictures)
 	for _, c := range list {
 		what, err := t.change(c)
 		if err != nil {
@@ -159,6 +160,9 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 		if _, sums := t.Learner.(learner.Sums); !sums {
 			carried = r.Carries()
 		}
+		if pictures := t.known.Pictures; pictures != nil {
+			pictures[into] = pictures[into].Union(pictures[k])
+		}
 		suffix = " (in " + c.Into + ")"
 	} else {
 		if len(t.ClassNames)-len(t.known.Gone) == 1 {
@@ -168,6 +172,9 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 			return "", err
 		}
 		carried = r.Carries()
+	}
+	if t.known.Pictures != nil {
+		t.known.Pictures[k] = nil
 	}
 	t.ClassNames[k] = t.vacant(c.Class + suffix)
 	at, _ := slices.BinarySearch(t.known.Gone, k)

@@ -362,7 +362,24 @@ func (s *splitting) grow() error {
 			return err
 		}
 	}
+	if s.known.Pictures != nil {
+		s.known.Pictures = s.sketches()
+	}
 	return nil
+}
+
+// sketches know the pictures of all classes, also of the new ones.
+func (s *splitting) sketches() []data.Sketch {
+	all := slices.Clone(s.known.Pictures)
+	for y, given := range s.set.Sketches {
+		if _, fresh := slices.BinarySearch(s.fresh, y); fresh {
+			all[s.class] = all[s.class].Without(given)
+			all = append(all, given)
+		} else {
+			all[s.class] = all[s.class].Union(given)
+		}
+	}
+	return all
 }
 
 // label is the label of a new class.

@@ -229,6 +229,7 @@ func untuned(x *experiment.Experiment) (jobs []Job) {
 // experiment opens the data of a config, or takes those that are open.
 func (s *Study) experiment(ctx context.Context, open map[config.Data]*experiment.Experiment, c config.Config,
 	o experiment.Options) (*experiment.Experiment, error) {
+	o.NewClasses = true // a config with a parent is that of an `ocl learn`
 	if x, there := open[c.Data]; there {
 		return x.With(c, o)
 	}
