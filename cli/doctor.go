@@ -48,7 +48,7 @@ func newDoctor() *cobra.Command {
 			"other images contradict, images that are there several times, test images in the training half, classes that look alike or have few images, and files " +
 			"that are tiny or cannot be read. With --backbone images are compared by the embeddings of that network, and otherwise by their pixels, which tell photographs apart badly.\n" +
 			"Nothing is changed. -o writes a page with the pictures and findings.csv. --move DIR moves images that are surely mislabelled, and further copies of " +
-			"images, into DIR, with their folders, and never over a file. Images with two labels stay, as a person has to choose.",
+			"images, into DIR, with their folders, and never over a file. Images with two labels stay where the others do not surely say which is right, as a person has to choose.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.examine(cmd) },
 	}
 	flags := cmd.Flags()
@@ -110,7 +110,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) error {
 	}
 	show := newOpening(cmd.ErrOrStderr(), f.quiet)
 	var images *data.Set
-	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work,
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Whole: true,
 		Images:    func(s *data.Set) error { images = s; return nil },
 		Embedding: func(w embed.Work) error { return show.embedding(w) }})
 	var found *doctor.Findings
@@ -318,8 +318,8 @@ func worstOf(ctx context.Context, dir string, images, set *data.Set) (lines []st
 	return lines
 }
 
-// toldByData says whether the notes of a data set tell of a finding already: of files that cannot be read, and of the same
-// pixels in both halves or under two labels.
+// toldByData says whether the notes of a data set tell of a finding already: of files that cannot be read, and of the
+// same pixels in both halves or under two labels.
 func toldByData(one doctor.Finding) bool {
 	return one.Kind == doctor.Unreadable ||
 		!one.Near && (one.Kind == doctor.TwoLabels || one.Kind == doctor.TestInTraining)

@@ -41,6 +41,9 @@ type Spec struct {
 	// OneClass allows a user's own images to be of one class only, and to be fewer than three of each, for a learner that
 	// knows other classes. Without it this is an error, because a classifier needs two classes.
 	OneClass bool
+	// Whole takes a user's own images although they cannot be learned, to examine them: of one class, of none, which are
+	// then those of the folder's name, or too few for a test half, which is then empty.
+	Whole bool
 	// Progress, if not nil, is called during long work, such as decoding images into a cache, with what is done and how
 	// much of it.
 	Progress func(what string, done, total int)
@@ -82,6 +85,8 @@ type Set struct {
 	Digest     string // "sha256:…", see digest
 	// Reading says of a person's own images what was found, and what says the classes: a sentence without its end.
 	Reading string
+	// Divided says that the test half of a person's own images was drawn, and that it was not the person who chose it.
+	Divided bool
 	// Sketches [Classes] know a person's own pictures again; nil of other sets.
 	Sketches []Sketch
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes

@@ -430,3 +430,36 @@ func TestFolderNamesReachNoTerminal(t *testing.T) {
 		Size: 8})
 	plainMessage(t, errors.New(strings.Join(set.Notes, " ")))
 }
+
+// TestWhole: what cannot be learned can be examined: one class, no class, and images that are too few for a test half.
+// What can be learned is read as without.
+func TestWhole(t *testing.T) {
+	list := photos(t, "a.png", "b.png")
+	putFile(t, filepath.Join(list, "list.csv"), []byte("path,label,split\na.png,cat,train\nb.png,cat,train\n"))
+	for name, c := range map[string]struct {
+		dir   string
+		train int
+		names string
+	}{
+		"one class":     {photos(t, "cat/0.png", "cat/1.png"), 2, "cat"},
+		"two of two":    {photos(t, "cat/0.png", "cat/1.png", "dog/2.png"), 3, "cat dog"},
+		"no class":      {photos(t, "0.png", "1.png"), 2, "FOLDER"},
+		"train alone":   {photos(t, "train/cat/0.png"), 1, "cat"},
+		"list":          {filepath.Join(list, "list.csv"), 2, "cat"},
+		"can be halved": {photos(t, "pets/cat/0.png", "pets/cat/1.png", "pets/cat/2.png", "pets/dog/3.png"), 3, "cat dog"},
+	} {
+		set, err := Open(t.Context(), Spec{Name: "folder", Dir: c.dir, Size: 8, Whole: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		names := strings.ReplaceAll(strings.Join(set.ClassNames, " "), filepath.Base(c.dir), "FOLDER")
+		if want := name == "can be halved"; set.Train.Len() != c.train || names != c.names || (set.Test.Len() > 0) != want ||
+			set.Divided != want {
+			t.Errorf("%s: %d and %d images of %q", name, set.Train.Len(), set.Test.Len(), set.ClassNames)
+		}
+	}
+	if _, err := Open(t.Context(), Spec{Name: "folder", Dir: photos(t, "cat/"), Size: 8, Whole: true}); err == nil {
+		t.Error("a folder without images is opened")
+	}
+}

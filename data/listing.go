@@ -19,6 +19,7 @@ type listing struct {
 	own      bool    // a person's own images
 	divided  bool    // the test half is a fifth of each class, drawn with seed
 	few      bool    // too few to divide: all images are in both halves
+	whole    bool    // Spec.Whole: the test half may be empty
 	seed     uint64
 }
 
@@ -39,7 +40,7 @@ func newListing(name string, spec Spec) *listing {
 	if side == 0 {
 		side = ownSize
 	}
-	return &listing{own: true, set: &Set{Name: name},
+	return &listing{own: true, whole: spec.Whole, set: &Set{Name: name},
 		pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
 }
 
@@ -69,6 +70,9 @@ func (l *listing) divide(spec Spec) error {
 		groups[i] = number[g]
 	}
 	_, test := divide(groups, len(number), testShare, spec.Seed)
+	if len(test) == 0 && l.whole {
+		return nil
+	}
 	if l.few = len(test) == 0 && spec.OneClass; l.few {
 		return nil
 	}
@@ -140,6 +144,7 @@ func (l *listing) halved(ctx context.Context, images Images, dropped []cache.Fau
 			}
 		}
 		switch {
+		case len(at) == 0 && half == 1 && l.whole:
 		case len(at) == 0 && lost != nil:
 			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each",
 				shown(l.pictures.root), what)
@@ -175,7 +180,7 @@ func (l *listing) halved(ctx context.Context, images Images, dropped []cache.Fau
 		set.Notes = append(set.Notes,
 			"no class has three images, so all are learned, and the accuracy is that on the images that were learned")
 	}
-	if l.divided {
+	if set.Divided = l.divided; l.divided {
 		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))
 	}
 	return set, nil

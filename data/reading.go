@@ -77,6 +77,12 @@ func (u *unsure) choices(spec Spec) string {
 func listOwn(ctx context.Context, spec Spec) (*listing, error) {
 	kind, column, _ := strings.Cut(spec.Reading, ":")
 	t, r, err := look(ctx, spec, kind, column)
+	if spec.Whole && errors.Is(err, errNoClasses) { // nobody asked for two classes
+		spec.OneClass = true
+		if t, r, err = look(ctx, spec, kind, column); errors.Is(err, errNoClasses) {
+			t, r, err = unclassed(ctx, spec, err)
+		}
+	}
 	var l *listing
 	if err == nil {
 		l = newListing(spec.Name, spec)
@@ -105,6 +111,24 @@ func listOwn(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	l.set.Notes = append(l.set.Notes, t.notes()...)
 	return l, nil
+}
+
+// unclassed are the images of a folder itself, as one class that has its name. Without any, it is the error why.
+func unclassed(ctx context.Context, spec Spec, why error) (*tree, *reading, error) {
+	t := newTree(ctx, spec)
+	_, images, err := t.read("")
+	full, failed := filepath.Abs(spec.Dir)
+	if err = errors.Join(err, failed); err != nil {
+		return nil, nil, err
+	}
+	if len(images) == 0 {
+		return nil, nil, why
+	}
+	r := &reading{says: "no folders say the classes"}
+	for _, file := range images {
+		r.rows = append(r.rows, ownRow{path: file, label: shown(filepath.Base(full))})
+	}
+	return t, r, nil
 }
 
 // look reads what is at spec.Dir.

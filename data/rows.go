@@ -89,7 +89,7 @@ func (rows ownRows) fill(l *listing, spec Spec, numbers bool) error {
 		return fmt.Errorf("classes of the test half have no training images: %s. Add training images, or leave these out",
 			count.Some(unknown))
 	}
-	if least, _ := leastClasses(spec.OneClass); len(names) < least {
+	if least, _ := leastClasses(spec.OneClass || spec.Whole); len(names) < least {
 		return fmt.Errorf("there is one class, %s, but at least two are needed. Add images of other classes", names[0])
 	}
 	if drawn {
@@ -124,7 +124,7 @@ func (rows ownRows) halves(l *listing) (kept ownRows, drawn bool, err error) {
 		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%s of the split val left out, as there are rows of test",
 			count.Of(n["val"], "row")))
 	}
-	if n["test"]+n["val"] == 0 {
+	if n["test"]+n["val"] == 0 && !l.whole {
 		return nil, false, errors.New("every row has the split train. Add rows with test, or remove the column split, so that a fifth of each class is for testing")
 	}
 	if n["train"] == 0 {

@@ -2,14 +2,17 @@ package doctor
 
 import (
 	"context"
-	"crypto/sha256"
 	"math"
 	"math/bits"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"ocl/data"
 )
 
 // side² is the number of values by which images are compared.
@@ -23,52 +26,34 @@ const (
 	correlation = 0.98
 )
 
-// print is what copies of an image share.
+// print is what near copies of an image share.
 type print struct {
-	sum    [sha256.Size]byte // of the pixels
-	hash   uint64            // a bit for each of 8×8 places: it is darker than the one to its right
-	values []float32         // [side²] of mean 0 and length 1; nil where there is nothing to see
+	hash   uint64    // a bit for each of 8×8 places: it is darker than the one to its right
+	values []float32 // [side²] of mean 0 and length 1; nil where there is nothing to see
 }
 
 // copies finds images that are there several times.
 func (e *exam) copies(ctx context.Context) error {
-	prints := make([]print, e.found.Images)
-	if err := e.each(ctx, "images compared", len(prints), func() func(i int) error {
-		buf := make([]uint8, e.set.ImageLen())
-		return func(i int) error {
-			pixels, err := e.pixels(e.set, i, buf)
-			if err != nil {
-				return err
-			}
-			prints[i].sum = sha256.Sum256(pixels)
-			if !e.set.Embeddings {
-				prints[i].look(pixels, e.set.C, e.set.H, e.set.W)
-			}
-			return nil
-		}
-	}); err != nil {
+	sums, err := e.set.Sums(ctx)
+	if err != nil {
 		return err
 	}
-	same := make([]int, len(prints)) // the first image with the same pixels
-	first := map[[sha256.Size]byte]int{}
-	var each []int // first images
-	for i := range prints {
-		before, there := first[prints[i].sum]
-		if !there {
-			before = i
-			first[prints[i].sum] = i
-			each = append(each, i)
-		}
-		same[i] = before
+	root := make([]int, len(sums)) // the first of a group
+	for i := range root {
+		root[i] = i
 	}
-	root := slices.Clone(same) // the first of a group
+	for _, same := range data.Copies(sums) {
+		for _, i := range same {
+			root[i] = same[0]
+		}
+	}
 	find := func(i int) int {
 		for root[i] != i {
 			i = root[i]
 		}
 		return i
 	}
-	pairs, err := e.near(ctx, prints, each)
+	pairs, err := e.near(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -77,13 +62,12 @@ func (e *exam) copies(ctx context.Context) error {
 		root[max(a, b)] = min(a, b)
 	}
 	groups := map[int][]int{}
-	for i := range prints {
-		r := find(i)
-		groups[r] = append(groups[r], i)
+	for i := range sums {
+		groups[find(i)] = append(groups[find(i)], i)
 	}
-	for i := range prints {
+	for i := range sums {
 		if g := groups[i]; len(g) > 1 {
-			e.group(g, slices.ContainsFunc(g, func(k int) bool { return same[k] != same[g[0]] }))
+			e.group(g, slices.ContainsFunc(g, func(k int) bool { return sums[k] != sums[g[0]] }))
 		}
 	}
 	return nil
@@ -102,24 +86,51 @@ func (e *exam) group(g []int, near bool) {
 		f.Images = append(f.Images, m)
 	}
 	switch {
-	case len(labels) > 1: // nobody knows which is right
+	case len(labels) > 1:
 		f.Kind = TwoLabels
 		for _, i := range g {
-			e.disputed[i] = true
+			e.disputed[i] = -1
 		}
 	case tests > 0 && tests < len(g):
 		f.Kind = TestInTraining
 	}
-	kept := f.Kind == TwoLabels
-	for k := range f.Images {
-		m := &f.Images[len(f.Images)-1-k] // those for testing first, which stay
-		if f.Kind == Duplicate {
-			m = &f.Images[k]
-		}
-		m.Move = f.Kind != TwoLabels && kept
-		kept = true
-	}
+	e.groups[len(e.found.List)] = g
 	e.add(f)
+}
+
+// settle says which copies can go, once labels were looked at: all but one. Of copies under several labels, one with
+// the label that the features of all of them surely say stays; without such a label a person has to choose, and all
+// stay. Of the copies that may stay, it is the first for testing where a person has chosen the test half, as tests
+// should stay the same, and otherwise the first by path.
+func (e *exam) settle() {
+	for at, g := range e.groups {
+		f := &e.found.List[at]
+		right := e.label(g[0])
+		if f.Kind == TwoLabels {
+			if right = e.disputed[g[0]]; slices.ContainsFunc(g, func(i int) bool { return e.disputed[i] != right }) ||
+				!slices.ContainsFunc(g, func(i int) bool { return e.label(i) == right }) {
+				continue
+			}
+		}
+		stays := -1
+		for k, i := range g {
+			if e.label(i) == right && (stays < 0 || e.rather(f.Images[k], f.Images[stays])) {
+				stays = k
+			}
+		}
+		for k := range f.Images {
+			f.Images[k].Move = k != stays
+		}
+	}
+}
+
+// rather says whether the copy a stays rather than b, of which the latter is the earlier one.
+func (e *exam) rather(a, b Image) bool {
+	if a.Test != b.Test && !e.set.Divided {
+		return a.Test
+	}
+	stem := func(m Image) string { return strings.TrimSuffix(m.File, filepath.Ext(m.File)) }
+	return stem(a) < stem(b) // 1.jpg before "1 copy.jpg"
 }
 
 // each calls do for every number below n, on all cores. worker makes what one goroutine does.
@@ -148,9 +159,31 @@ func (e *exam) each(ctx context.Context, what string, n int, worker func() func(
 	return group.Wait()
 }
 
-// near finds the pairs of images that are near copies.
-func (e *exam) near(ctx context.Context, prints []print, of []int) ([][2]int, error) {
-	of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return prints[i].values == nil })
+// near finds the pairs of images that are near copies. Of equal ones only the first is looked at, which first has.
+func (e *exam) near(ctx context.Context, first []int) ([][2]int, error) {
+	if e.set.Embeddings {
+		return nil, nil
+	}
+	var of []int
+	for i, f := range first {
+		if i == f {
+			of = append(of, i)
+		}
+	}
+	prints := make([]print, len(first))
+	if err := e.each(ctx, "images compared", len(of), func() func(k int) error {
+		buf := make([]uint8, e.set.ImageLen())
+		return func(k int) error {
+			pixels, err := e.pixels(e.set, of[k], buf)
+			if err == nil {
+				prints[of[k]].look(pixels, e.set.C, e.set.H, e.set.W)
+			}
+			return err
+		}
+	}); err != nil {
+		return nil, err
+	}
+	of = slices.DeleteFunc(of, func(i int) bool { return prints[i].values == nil })
 	found := make([][][2]int, len(of))
 	err := e.each(ctx, "images paired", len(of), func() func(k int) error {
 		return func(k int) error {

@@ -69,7 +69,7 @@ type Finding struct {
 	// Probability is that of the label, or the share of images of two classes that are taken for the other.
 	Probability float64 `json:"probability"`
 	// Sure says of a wrong label that the suggested class is as probable as for images that have it as their label
-	// (Northcutt, Jiang and Chuang 2021, Confident Learning, with calibrated probabilities).
+	// (Northcutt, Jiang and Chuang 2021, Confident Learning, with calibrated probabilities). By pixels nothing is sure.
 	Sure bool   `json:"sure,omitempty"`
 	Text string `json:"text,omitempty"` // why a file is of no use, or how many images there are
 }
@@ -84,7 +84,8 @@ type Findings struct {
 	// Accuracy is the share of images whose label is found by the others; Looked says that it was computed.
 	Accuracy float64 `json:"leave_one_out_accuracy"`
 	Looked   bool    `json:"looked_for_wrong_labels"`
-	// WrongShare estimates the share of wrong labels. It counts hard images too.
+	// WrongShare estimates the share of wrong labels. It counts hard images too. By pixels it is what there is beyond
+	// chance, which is too low where many labels are wrong.
 	WrongShare float64   `json:"wrong_share"`
 	List       []Finding `json:"findings"` // the worst first; never null
 	Notes      []string  `json:"notes"`    // sentences
@@ -116,8 +117,8 @@ const few = 5
 // Examine examines both halves of a data set. When ctx ends, so does it.
 func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 	e := &exam{set: set, features: cmp.Or(o.Features, set), progress: o.Progress,
-		disputed: map[int]bool{}, found: &Findings{Data: set.Name, Images: set.Train.Len() + set.Test.Len(),
-			Classes: set.Classes, List: []Finding{}, Notes: []string{}}}
+		disputed: map[int]int{}, groups: map[int][]int{}, found: &Findings{Data: set.Name,
+			Images: set.Train.Len() + set.Test.Len(), Classes: set.Classes, List: []Finding{}, Notes: []string{}}}
 	if e.progress == nil {
 		e.progress = func(string, int, int) {}
 	}
@@ -147,6 +148,7 @@ func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 			return nil, err
 		}
 	}
+	e.settle()
 	slices.SortStableFunc(e.found.List, func(a, b Finding) int {
 		return slices.Index(Kinds, a.Kind) - slices.Index(Kinds, b.Kind)
 	})
@@ -158,7 +160,9 @@ type exam struct {
 	set, features *data.Set
 	progress      func(what string, done, total int)
 	found         *Findings
-	disputed      map[int]bool // images whose copies have other labels
+	groups        map[int][]int // copies, by their finding
+	// disputed are images whose copies have other labels, and the class that all others surely say; −1 is none.
+	disputed map[int]int
 }
 
 func (e *exam) add(f Finding) { e.found.List = append(e.found.List, f) }

@@ -295,7 +295,7 @@ func TestNothingToSay(t *testing.T) {
 		half.Images, half.Y = block, half.Y[:4]
 	}
 	found, err = Examine(t.Context(), few, Options{})
-	if err != nil || !strings.Contains(strings.Join(found.Notes, ""), "too few images") {
+	if err != nil || !strings.Contains(strings.Join(found.Notes, ""), "of at least three images, and ten images of these: NOT LOOKED FOR") {
 		t.Errorf("few: %+v, %v", found, err)
 	}
 }
@@ -356,6 +356,131 @@ func TestDisputed(t *testing.T) {
 	for _, f := range found.Of(WrongLabel) {
 		if f.Images[0].Index < 2 && !f.Images[0].Test {
 			t.Errorf("%+v is called wrong", f)
+		}
+	}
+}
+
+// TestSettled: of copies in halves that a person has chosen, the test image stays; in halves that were drawn, it is the
+// first by path, whatever half it is in. Under two labels, the one that the features surely say stays, and all where
+// they say none.
+func TestSettled(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		kind     Kind
+		labels   []int32
+		tests    int // how many of the last are for testing
+		divided  bool
+		disputed []int
+		files    []string
+		moved    string
+	}{
+		{"original first", Duplicate, []int32{0, 0, 0}, 0, false, nil, []string{"1 copy.jpg", "1.jpg", "z.jpg"},
+			"1 copy.jpg z.jpg"},
+		{"test stays", TestInTraining, []int32{0, 0}, 1, false, nil, []string{"train/a.jpg", "test/b.jpg"}, "train/a.jpg"},
+		{"one test stays", TestInTraining, []int32{0, 0, 0}, 2, false, nil, []string{"train/a.jpg", "test/c.jpg", "test/b.jpg"},
+			"train/a.jpg test/c.jpg"},
+		{"drawn", TestInTraining, []int32{0, 0}, 1, true, nil, []string{"cat/1.jpg", "cat/copy.jpg"}, "cat/copy.jpg"},
+		{"drawn for testing", TestInTraining, []int32{0, 0}, 1, true, nil, []string{"cat/copy.jpg", "cat/1.jpg"}, "cat/copy.jpg"},
+		{"believed", TwoLabels, []int32{0, 1, 1}, 0, false, []int{1, 1, 1}, []string{"cat/1.jpg", "dog/2.jpg", "dog/3.jpg"},
+			"cat/1.jpg dog/3.jpg"},
+		{"not by all", TwoLabels, []int32{0, 1}, 0, false, []int{0, 1}, []string{"cat/1.jpg", "dog/2.jpg"}, ""},
+		{"another class", TwoLabels, []int32{0, 1}, 0, false, []int{2, 2}, []string{"cat/1.jpg", "dog/2.jpg"}, ""},
+		{"nobody knows", TwoLabels, []int32{0, 1}, 0, false, []int{-1, -1}, []string{"cat/1.jpg", "dog/2.jpg"}, ""},
+	} {
+		n := len(c.labels) - c.tests
+		e := &exam{set: &data.Set{Divided: c.divided, Train: data.Split{Y: c.labels[:n]}, Test: data.Split{Y: c.labels[n:]}},
+			groups: map[int][]int{}, disputed: map[int]int{}, found: &Findings{}}
+		f := Finding{Kind: c.kind}
+		for i, file := range c.files {
+			f.Images = append(f.Images, Image{File: file, Test: i >= n})
+			e.groups[0] = append(e.groups[0], i)
+			if c.disputed != nil {
+				e.disputed[i] = c.disputed[i]
+			}
+		}
+		e.add(f)
+		e.settle()
+		var moved []string
+		for _, m := range e.found.List[0].Images {
+			if m.Move {
+				moved = append(moved, m.File)
+			}
+		}
+		if got := strings.Join(moved, " "); got != c.moved {
+			t.Errorf("%s: %q is to go, wanted %q", c.name, got, c.moved)
+		}
+	}
+}
+
+// TestBeyondChance: by pixels the labels of hard images are not called wrong, and those that were changed are.
+func TestBeyondChance(t *testing.T) {
+	examine := func(wrong int) *Findings {
+		r := rand.New(rand.NewPCG(5, 5))
+		set := &data.Set{Name: "made", C: 1, H: 8, W: 8, Classes: 2}
+		for _, split := range []*data.Split{&set.Train, &set.Test} {
+			block := data.Block{Size: 64}
+			for i := range 1500 {
+				y := i % 2
+				shade := 128 + 30*(2*y-1) + int(30*r.NormFloat64()) // one in six is on the side of the other class
+				for range block.Size {
+					block.Pixels = append(block.Pixels, uint8(min(max(shade+r.IntN(3), 0), 255)))
+				}
+				if i < wrong && (shade-128)*(2*y-1) > 80 { // clear ones
+					y = 1 - y
+				}
+				split.Y = append(split.Y, int32(y))
+			}
+			split.Images = block
+		}
+		found, err := Examine(t.Context(), set, Options{})
+		if err != nil || !found.Looked || found.Accuracy > 0.9 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		return found
+	}
+	clean := examine(0)
+	if list := clean.Of(WrongLabel); len(list) > 30 || clean.WrongShare > 0.01 ||
+		!strings.Contains(strings.Join(clean.Notes, ""), "as many would if all labels were right") {
+		t.Errorf("of right labels %d are listed, %.3f; %q", len(list), clean.WrongShare, clean.Notes)
+	}
+	changed := examine(1500)
+	if list := changed.Of(WrongLabel); len(list) < 50 || changed.WrongShare < 0.01 {
+		t.Errorf("%d are listed, %.3f", len(list), changed.WrongShare)
+	}
+	for _, f := range changed.List {
+		if f.Kind == WrongLabel && (f.Sure || f.Images[0].Move) {
+			t.Errorf("%+v is sure by pixels", f)
+		}
+	}
+}
+
+// TestTooFew: one class, or hardly an image, is examined for all but wrong labels, and that is said.
+func TestTooFew(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	one, two := asJPEG(t, scene(1), 95), asJPEG(t, scene(2), 95)
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  []string
+	}{
+		"one":     {map[string][]byte{"cat/1.jpg": one}, []string{"few_images cat"}},
+		"flat":    {map[string][]byte{"1.jpg": one, "2.jpg": two, "3.jpg": one}, []string{"duplicate 1.jpg 3.jpg!", "few_images CLASS"}},
+		"classes": {map[string][]byte{"cat/1.jpg": one, "dog/2.jpg": one}, []string{"few_images cat", "few_images dog", "two_labels cat/1.jpg dog/2.jpg"}},
+	} {
+		dir := folder(t, c.files)
+		set, err := data.Open(t.Context(), data.Spec{Name: "folder", Dir: dir, SkipUnreadable: true, Whole: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found, err := Examine(t.Context(), set, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := strings.ReplaceAll(strings.Join(lines(dir, found.List), ", "), filepath.Base(dir), "CLASS")
+		if want := strings.Join(c.want, ", "); got != want || found.Looked || len(found.Notes) != 1 ||
+			!strings.Contains(found.Notes[0], "NOT LOOKED FOR") {
+			t.Errorf("%s: %s, wanted %s; %q", name, got, want, found.Notes)
 		}
 	}
 }

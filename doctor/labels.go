@@ -43,6 +43,10 @@ func (e *exam) labels(ctx context.Context) error {
 			f.Features = e.features.By
 		}
 	}
+	if !e.judgeable() {
+		f.Notes = append(f.Notes, notLooked)
+		return nil
+	}
 	scores, err := e.leaveOut(ctx)
 	if err != nil {
 		return fmt.Errorf("doctor: %s: %w", e.set.Name, err)
@@ -56,7 +60,7 @@ func (e *exam) labels(ctx context.Context) error {
 	}
 	p, err := e.probabilities(scores, rows)
 	if errors.Is(err, calibrate.ErrFew) {
-		f.Notes = append(f.Notes, "there are too few images to look for wrong labels")
+		f.Notes = append(f.Notes, notLooked)
 		return nil
 	}
 	if err != nil {
@@ -71,13 +75,27 @@ func (e *exam) labels(ctx context.Context) error {
 	f.Looked, f.Accuracy = true, float64(right)/float64(len(rows))
 	if f.Accuracy < leastAccuracy {
 		f.Looked = false
-		f.Notes = append(f.Notes, fmt.Sprintf("%s find the label of %s %% of the images, too few to call labels wrong%s",
+		f.Notes = append(f.Notes, fmt.Sprintf("%s find the label of %s %% of the images, too few to call labels wrong: NOT LOOKED FOR%s",
 			f.Features, count.Percent(f.Accuracy),
 			map[bool]string{true: ". Give a pretrained network with --backbone"}[e.features == e.set && !e.set.Embeddings]))
 		return nil
 	}
 	e.suspects(p, rows)
 	return nil
+}
+
+// notLooked is said where labels cannot be judged by other images.
+const notLooked = "wrong labels need two classes of at least three images, and ten images of these: NOT LOOKED FOR"
+
+// judgeable says whether two classes have images by which others can be judged.
+func (e *exam) judgeable() bool {
+	counts, classes := make([]int, e.set.Classes), 0
+	for i := range e.found.Images {
+		if counts[e.label(i)]++; counts[e.label(i)] == 3 {
+			classes++
+		}
+	}
+	return classes >= 2
 }
 
 // leaveOut are the scores [n,K] of each image without itself; NaN where there are none.
@@ -223,22 +241,30 @@ func (e *exam) suspects(p []float32, rows []int) {
 		if sure >= 0 && sure != y {
 			wrong[y]++
 		}
+		_, disputed := e.disputed[i]
+		if disputed {
+			e.disputed[i] = sure
+		}
 		top := best(row, nil)
 		taken[y*k+top]++
-		if top == y || e.disputed[i] { // the copies speak for each other
+		if top == y || disputed { // the copies speak for each other
 			continue
 		}
 		m := e.image(i)
-		m.Move = sure >= 0 && sure != y
+		m.Move = sure >= 0 && sure != y && e.features.Embeddings
 		list = append(list, Finding{Kind: WrongLabel, Images: []Image{m}, Suggested: e.set.ClassName(top),
 			Probability: float64(row[y]), Sure: m.Move})
 	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Compare(a.Probability, b.Probability)
 	})
+	byPixels := !e.features.Embeddings
+	if byPixels {
+		list = e.beyondChance(p, rows, list)
+	}
 	e.found.List = append(e.found.List, list...)
 	for y := range counts {
-		if counted[y] > 0 {
+		if counted[y] > 0 && !byPixels {
 			e.found.WrongShare += float64(counts[y]) / float64(len(rows)) * float64(wrong[y]) / float64(counted[y])
 		}
 	}
@@ -254,4 +280,36 @@ func (e *exam) suspects(p []float32, rows []int) {
 	}
 	slices.SortStableFunc(alike, func(a, b Finding) int { return cmp.Compare(b.Probability, a.Probability) })
 	e.found.List = append(e.found.List, alike...)
+}
+
+// beyondChance is the beginning of a list of suspects, the least probable label first, that has at least twice as many
+// as there would be if all labels were right. By pixels most labels of little probability are right, as those of hard
+// images: of probabilities p that are calibrated, the labels below t are expected to be the sum of all p below t. What
+// the labels exceed that by, at most, is the estimate of the wrong ones, which is too low where there are many.
+func (e *exam) beyondChance(p []float32, rows []int, list []Finding) []Finding {
+	const perOctave, octaves = 8, 64
+	bin := func(v float64) int { return min(max(int(perOctave*(octaves+math.Log2(v))), 0), perOctave*octaves) }
+	expected := make([]float64, perOctave*octaves+1) // the sum of all p up to the end of each bin
+	k := e.set.Classes
+	for _, i := range rows {
+		for _, v := range p[i*k:][:k] {
+			expected[bin(float64(v))] += float64(v)
+		}
+	}
+	for b := range expected[1:] {
+		expected[b+1] += expected[b]
+	}
+	n, most := 0, 0.0
+	for i, one := range list {
+		chance := expected[bin(one.Probability)]
+		if most = max(most, float64(i+1)-chance); float64(i+1) >= 2*chance {
+			n = i + 1
+		}
+	}
+	e.found.WrongShare = most / float64(len(rows))
+	if left := len(list) - n; left > 0 {
+		e.found.Notes = append(e.found.Notes, fmt.Sprintf("%s more have labels that look wrong by pixels, as many would if all labels were right, and are not listed. A pretrained network (--backbone) judges better",
+			count.Of(left, "image")))
+	}
+	return list[:n]
 }

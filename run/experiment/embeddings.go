@@ -21,7 +21,7 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 		return o.Data, nil
 	}
 	spec := build.Data(c)
-	spec.Progress, spec.ReadOnly, spec.OneClass = o.Progress, o.ReadOnly, spec.OneClass || o.OneClass
+	spec.Progress, spec.ReadOnly, spec.OneClass, spec.Whole = o.Progress, o.ReadOnly, spec.OneClass || o.OneClass, o.Whole
 	if c.Data.Backbone == "" {
 		set, err := data.Open(ctx, spec)
 		if want := c.Data.BackboneDigest; err == nil && want != "" {

@@ -45,6 +45,7 @@ type Options struct {
 	// NewClasses lets a run learn on from a parent although classes of its data are classes of the parent with other names
 	// (trained.Parent.Moved). Runs that are resumed or repeated were allowed to.
 	NewClasses bool
+	Whole      bool // a person's own images may be too few to be learned, to be examined (data.Spec.Whole)
 	OneClass   bool // a person's own images may be of one class, for a measurement (data.Spec.OneClass)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
