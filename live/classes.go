@@ -97,8 +97,8 @@ func (t *Trainer) RemoveClass(name string) error {
 	})
 }
 
-// Reclasses is nil where [Trainer.MergeClasses], [Trainer.SplitClass] and [Trainer.RemoveClass] work, and otherwise an error that wraps
-// [ErrMethod].
+// Reclasses is nil where [Trainer.MergeClasses], [Trainer.SplitClass] and [Trainer.RemoveClass] work, and otherwise an
+// error that wraps [ErrMethod].
 func (t *Trainer) Reclasses() error {
 	_, err := t.core.reclasses()
 	return err

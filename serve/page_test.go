@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"ocl/internal/browsertest"
+	"ocl/serve"
+	"ocl/serve/api"
 	"ocl/serve/client"
 	"ocl/serve/page"
 )
@@ -338,6 +341,111 @@ func TestPageParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.wait("document.querySelector('#news').textContent.includes('late')")
+		})
+	}
+}
+
+// TestPageChangesClasses: by the keyboard alone, an administrator renames a class, splits off pictures that are chosen,
+// merges and removes, each after a question that says how many labels change; who may only label sees no form for it.
+func TestPageChangesClasses(t *testing.T) {
+	b := browsertest.Start(t)
+	for name, size := range sizes {
+		t.Run(name, func(t *testing.T) {
+			tokens := filepath.Join(t.TempDir(), "tokens")
+			secrets := map[api.Role]string{}
+			for _, role := range []api.Role{api.RoleLabel, api.RoleAdmin} {
+				token, secret, err := api.NewToken(role.String(), role, 0)
+				if err == nil {
+					err = serve.AddToken(tokens, token)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				secrets[role] = secret
+			}
+			o := options(t)
+			o.Page, o.Daemon.HeldOut, o.Tokens = page.Handler(), 0, tokens
+			address, _ := run(t, o)
+			c, err := client.New(address, client.Options{Token: secrets[api.RoleAdmin]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 18 {
+				if _, err := c.Learn(t.Context(), picture(i), []string{"cat", "dog", "spider"}[i%3],
+					client.Learn{Raw: true, Wait: i == 17}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			visit := func(role api.Role) visitor { // by a proxy that has logged in
+				proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+					r.SetURL(at)
+					r.Out.Host = r.In.Host
+					r.Out.Header.Set("Authorization", "Bearer "+secrets[role])
+				}})
+				t.Cleanup(func() { _ = proxy.Config.Close() }) // as in TestPageByKeyboard
+				v := visitor{t, b.Visit(t, proxy.URL+"/", size[0], size[1])}
+				v.run(chromedp.Evaluate("location.hash='classes'", nil))
+				v.wait("document.querySelectorAll('#class-rows tr').length===3")
+				return v
+			}
+			v := visit(api.RoleLabel)
+			v.wait("performance.getEntriesByType('resource').some(e=>e.name.endsWith('v1/session') && e.responseEnd>0)")
+			v.wait("document.querySelector('#change-class').hidden")
+			v = visit(api.RoleAdmin)
+			v.wait("!document.querySelector('#change-class').hidden")
+			v.fits()
+			browsertest.Shoot(t, v.ctx, "serve-change-"+name)
+			browsertest.Accessible(t, v.ctx)
+			// change chooses in the lists by the first letters of what is in them, and waits for the question
+			change := func(of, how, to, question string) {
+				t.Helper()
+				v.run(chromedp.Focus("#class-of", chromedp.ByQuery), chromedp.KeyEvent(of))
+				v.press(kb.Tab)
+				v.run(chromedp.KeyEvent(how))
+				if to != "" {
+					v.press(kb.Tab)
+					v.run(chromedp.KeyEvent(to))
+				}
+				v.press(kb.Tab, kb.Enter)
+				v.wait(fmt.Sprintf("document.querySelector('#sure').open && document.querySelector('#question').textContent.startsWith(%q)",
+					question))
+			}
+			classes := func(want ...string) {
+				t.Helper()
+				v.wait("document.querySelector('#added').textContent.startsWith('Done.')")
+				v.wait(fmt.Sprintf("[...document.querySelectorAll('#class-rows td:first-child')].map(e=>e.textContent).sort().join()===%q",
+					strings.Join(want, ",")))
+			}
+			change("cat", "rename", "big cat", "Rename cat to big cat? It changes the labels of 6 pictures.")
+			v.fits()
+			browsertest.Shoot(t, v.ctx, "serve-sure-"+name)
+			v.press(kb.Enter) // Cancel
+			v.wait("!document.querySelector('#sure').open")
+			v.run(chromedp.Evaluate("document.querySelector('#class-to').value=''", nil))
+			change("cat", "rename", "big cat", "Rename cat to big cat? It changes the labels of 6 pictures.")
+			v.press(kb.Tab, kb.Enter)
+			classes("big cat", "dog", "spider")
+			change("dog", "merge", "big", "Make dog a part of big cat? It changes the labels of 6 pictures. All versions that are kept go")
+			v.press(kb.Tab, kb.Enter)
+			classes("big cat", "spider")
+			v.run(chromedp.Evaluate("location.hash='label'", nil), chromedp.Evaluate(
+				"{const f=document.querySelector('#filter');f.value='labelled';f.dispatchEvent(new Event('change'));document.querySelector('#of').value='big cat';document.querySelector('#of').dispatchEvent(new Event('change'))}", nil))
+			v.tiles(12)
+			v.run(chromedp.Focus("#grid", chromedp.ByQuery))
+			v.press(" ", kb.ArrowRight, " ")
+			v.wait("document.querySelectorAll('.tile[aria-selected=true]').length===2")
+			v.run(chromedp.Evaluate("location.hash='classes'", nil))
+			change("big", "split", "lynx", "Make a new class lynx of big cat? It changes the labels of 2 pictures of 12.")
+			v.press(kb.Tab, kb.Enter)
+			classes("big cat", "lynx", "spider")
+			change("spider", "remove", "", "Remove spider? It erases 6 pictures everywhere. All versions that are kept go")
+			v.press(kb.Tab, kb.Enter)
+			classes("big cat", "lynx")
+			v.fits()
 		})
 	}
 }

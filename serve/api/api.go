@@ -162,6 +162,7 @@ func (s *server) routes() []route {
 		{"POST /v1/forget", RoleAdmin, true, s.forget},
 		{"GET /v1/status", RolePredict, false, s.status},
 		{"GET /v1/events", RolePredict, true, s.events},
+		{"GET /v1/session", RolePredict, false, s.self},
 		{"POST /v1/session", RoleNone, false, s.session},
 		{"DELETE /v1/session", RoleNone, false, s.session},
 		{"GET /v1/openapi.yaml", RoleNone, false, s.openAPI},

@@ -129,6 +129,15 @@ func (s *server) may(r *http.Request, role Role) bool {
 	return err == nil && h.Role >= role
 }
 
+// self says who sent a request, and what they may do.
+func (s *server) self(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	role := RolePredict
+	for role < RoleAdmin && s.may(r, role+1) {
+		role++
+	}
+	return http.StatusOK, map[string]string{"name": who(r), "role": role.String()}, nil
+}
+
 // session gives the page a cookie with its token, which no script can read, or takes it back. It is for the paths
 // beside this one, with the prefix that a proxy has given the daemon, so that several daemons on one host have each
 // their own.

@@ -101,6 +101,11 @@ func TestTheCookieIsASession(t *testing.T) {
 		t.Errorf("the cookie is %s", c)
 	}
 	r.want(http.StatusOK, "GET", "/v1/status", "", nil, "Cookie", c.Name+"="+c.Value)
+	self := read[struct{ Name, Role string }](t, r.want(http.StatusOK, "GET", "/v1/session", "", nil, "Cookie",
+		c.Name+"="+c.Value))
+	if self.Name != "anna" || self.Role != "label" {
+		t.Errorf("the cookie is that of %+v", self)
+	}
 	answer, _ = r.send("DELETE", "/v1/session", "", nil)
 	if len(answer.Cookies) != 1 || answer.Cookies[0].MaxAge >= 0 {
 		t.Errorf("logging out sets %v", answer.Cookies)

@@ -259,7 +259,7 @@ export async function fill() {
 }
 
 // turn shows another list, or another page of it.
-async function turn(to = 0) {
+export async function turn(to = 0) {
   offset = Math.max(0, to);
   list = [];
   at = 0;
@@ -271,6 +271,9 @@ async function turn(to = 0) {
   again = fetching !== undefined;
   await fill();
 }
+
+// chosenOf are the ids of the pictures that are chosen and have a label.
+export const chosenOf = (name) => list.filter((info) => chosen.has(info.id) && info.label === name).map((info) => info.id);
 
 // targets are the pictures that an action is for: those that are chosen, or else that at the cursor.
 const targets = () => (chosen.size > 0 ? list.filter((info) => chosen.has(info.id)) : list.slice(at, at + 1));
@@ -450,6 +453,11 @@ export function knowClasses(names) {
   const was = of.value;
   of.replaceChildren(new Option("any class", ""), ...names.map((name) => new Option(name)));
   of.value = names.includes(was) ? was : "";
+  for (const id of ["class-of", "class-into"]) {
+    const one = byId(id).value;
+    byId(id).replaceChildren(...names.map((name) => new Option(name)));
+    byId(id).value = names.includes(one) ? one : names[0];
+  }
 }
 
 // add keeps pictures for their labels.

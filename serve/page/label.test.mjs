@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { back, between, described, guessOf, nextAt, things } from "./label.mjs";
-import { compared, points, told } from "./rest.mjs";
+import { changes, compared, points, told } from "./rest.mjs";
 import { ask, each } from "./words.mjs";
 
 test("a range goes both ways, and without a beginning it is its end alone", () => {
@@ -54,8 +54,19 @@ test("deeds are told in words", () => {
   assert.equal(told({ kind: "mark", who: "anna", label: "skipped" }), "anna skipped a picture.");
   assert.equal(told({ kind: "mark", label: "", was: "deleted" }), "somebody brought a deleted picture back.");
   assert.equal(told({ kind: "rollback", who: "anna", version: 1234 }), "anna went back to version 1,234.");
+  assert.equal(told({ kind: "split", who: "anna", label: "lynx", was: "cat" }), "anna split the class lynx off cat.");
+  assert.equal(told({ kind: "merge", label: "pet", was: "cat" }), "somebody made the class cat a part of pet.");
   assert.equal(things(1), "1 picture");
   assert.equal(things(1200), "1,200 pictures");
+});
+
+test("a change of a class says before what it does", () => {
+  const it = { of: "cat", to: "lynx", labelled: 12, ids: ["a"], path: "v1/classes/cat" };
+  assert.equal(changes.split.question(it), "Make a new class lynx of cat? It changes the labels of 1 picture of 12.");
+  assert.deepEqual(changes.split.request(it), ["v1/classes/cat/split", "POST", { name: "lynx", ids: ["a"] }]);
+  assert.match(changes.merge.question(it), /^Make cat a part of lynx\? It changes the labels of 12 pictures\. All versions that are kept go, /);
+  assert.match(changes.remove.question(it), /^Remove cat\? It erases 12 pictures everywhere\. All versions that are kept go, /);
+  assert.deepEqual(changes.remove.request(it), ["v1/classes/cat", "DELETE"]);
 });
 
 test("versions are compared class by class", () => {

@@ -1,7 +1,7 @@
 // The page of `ocl serve`: its parts, and what the daemon sends by v1/events.
 import { beginLabelling, fill, knowClasses, wanted } from "./label.mjs";
 import { showNumbers } from "./numbers.mjs";
-import { beginRest, history, versions } from "./rest.mjs";
+import { beginRest, history, mayChange, versions } from "./rest.mjs";
 import { ask, byId, clock, element } from "./words.mjs";
 
 const mostNews = 50;
@@ -123,6 +123,7 @@ async function begin() {
   if (!begun) {
     begun = true;
     part();
+    mayChange().catch(() => {}); // the form stays hidden
     await fill();
   }
 }

@@ -1,5 +1,5 @@
 // The history, the classes and the versions on the page of `ocl serve`.
-import { back, pictureOf } from "./label.mjs";
+import { back, chosenOf, pictureOf, things, turn } from "./label.mjs";
 import { ask, button, byId, clock, count, element, percent } from "./words.mjs";
 
 // told is a deed in words.
@@ -14,6 +14,14 @@ export function told(deed) {
       return deed.label ? `${who} ${deed.label} a picture.` : `${who} brought a ${deed.was} picture back.`;
     case "class":
       return `${who} added the class ${deed.label}.`;
+    case "rename":
+      return `${who} renamed the class ${deed.was} to ${deed.label}.`;
+    case "merge":
+      return `${who} made the class ${deed.was} a part of ${deed.label}.`;
+    case "split":
+      return `${who} split the class ${deed.label} off ${deed.was}.`;
+    case "remove":
+      return `${who} removed the class ${deed.was}.`;
     case "version":
       return `${who} kept the version ${deed.label}.`;
     case "rollback":
@@ -132,6 +140,78 @@ export async function versions() {
   }
 }
 
+const versionsGo = (why) => `All versions that are kept go, as their weights ${why}. This cannot be undone.`;
+
+// changes are what can be done to a class: what is asked before, by how many pictures have its label and how many are chosen, and the request.
+export const changes = {
+  rename: {
+    word: "Rename",
+    question: ({ of, to, labelled }) => `Rename ${of} to ${to}? It changes the labels of ${things(labelled)}.`,
+    request: ({ path, to }) => [path, "PATCH", { name: to }],
+  },
+  merge: {
+    word: "Merge",
+    question: ({ of, to, labelled }) => `Make ${of} a part of ${to}? It changes the labels of ${things(labelled)}. ${versionsGo("tell the two apart")}`,
+    request: ({ path, to }) => [path, "PATCH", { into: to }],
+  },
+  split: {
+    word: "Split",
+    question: ({ of, to, labelled, ids }) => `Make a new class ${to} of ${of}? It changes the labels of ${things(ids.length)} of ${count(labelled)}.`,
+    request: ({ path, to, ids }) => [`${path}/split`, "POST", { name: to, ids }],
+  },
+  remove: {
+    word: "Remove",
+    question: ({ of, labelled }) => `Remove ${of}? It erases ${things(labelled)} everywhere. ${versionsGo("still know the class")}`,
+    request: ({ path }) => [path, "DELETE"],
+  },
+};
+
+// shapeChange shows what the chosen change of a class needs.
+function shapeChange() {
+  const how = byId("class-how").value;
+  byId("as-name").hidden = how === "merge" || how === "remove";
+  byId("class-to").required = !byId("as-name").hidden;
+  byId("as-class").hidden = how !== "merge";
+  byId("how-to-split").hidden = how !== "split";
+}
+
+// changeClass asks whether a class shall change, and changes it.
+async function changeClass() {
+  const how = byId("class-how").value;
+  const of = byId("class-of").value;
+  const said = byId("added");
+  try {
+    const { total } = await ask(`v1/samples?${new URLSearchParams({ filter: "labelled", class: of, count: "1" })}`);
+    const to = how === "merge" ? byId("class-into").value : byId("class-to").value.trim();
+    const it = { of, to, labelled: total, ids: chosenOf(of), path: `v1/classes/${encodeURIComponent(of)}` };
+    if (how === "split" && it.ids.length === 0) {
+      said.textContent = `No picture that is labelled ${of} is chosen.`;
+      return;
+    }
+    byId("question").textContent = changes[how].question(it);
+    byId("yes").textContent = changes[how].word;
+    byId("yes").onclick = async () => {
+      byId("sure").close();
+      try {
+        const { carries } = await ask(...changes[how].request(it));
+        said.textContent = `Done. ${carries ?? ""}`;
+        byId("class-to").value = "";
+        await turn();
+      } catch (error) {
+        said.textContent = `It was not changed: ${error.message}`;
+      }
+    };
+    byId("sure").showModal();
+  } catch (error) {
+    said.textContent = `It was not changed: ${error.message}`;
+  }
+}
+
+// mayChange shows the form that changes classes to who may do that.
+export async function mayChange() {
+  byId("change-class").hidden = (await ask("v1/session")).role !== "admin";
+}
+
 // beginRest makes the forms of these parts work, once.
 export function beginRest() {
   byId("keep").addEventListener("submit", async (e) => {
@@ -145,6 +225,12 @@ export function beginRest() {
       byId("kept").textContent = `It was not kept: ${error.message}`;
     }
     await versions();
+  });
+  byId("class-how").addEventListener("change", shapeChange);
+  shapeChange();
+  byId("change-class").addEventListener("submit", (e) => {
+    e.preventDefault();
+    changeClass();
   });
   byId("new-class").addEventListener("submit", async (e) => {
     e.preventDefault();
