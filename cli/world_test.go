@@ -48,6 +48,7 @@ var worldFiles = map[string]string{
 	"cfg.yaml":   "methods: [er]\nmemory: 20\ndata: {name: glyphs, size: 8, train_per_class: 4, test_per_class: 2}\nstream: {tasks: 4}\nnetwork: {name: mlp, hidden: [8]}\n",
 	"serve.yaml": "size: 8\nset: [network.name=mlp, network.hidden=8]\nlisten: 127.0.0.1:0\nidle: 1s\nlog-level: warn\n",
 	"matrix.csv": "0.5,0.25\n0.25,0.5\n",
+	"sorted.csv": "path,label\nimages/class0/0.png,new\nimages/class0/1.png,new\nimages/class0/2.png,new\nimages/class0/3.png,new\nimages/class0/4.png,new\nimages/class0/5.png,new\n",
 }
 
 // lines are command lines that work in a world, by the path of the command: at least one for each command that has no
@@ -82,7 +83,7 @@ var lines = map[string][]string{
 	"eval":  {"eval x -o measured", "eval photos", "eval frozen"},
 	"export": {"export x --to onnx -o x.onnx", "export x --to npz -o x.npz", "export x --to csv -o x.csv",
 		"export study --to csv -o s.csv", "export x --to tensorboard -o board"},
-	"classes": {"classes x"},
+	"classes": {"classes x", "classes photos split class0 --by sorted.csv -o parts"},
 	"inspect": {"inspect x", "inspect study", "inspect tuned", "inspect x.safetensors",
 		"inspect matrix.json.gz", "inspect cfg.yaml"},
 	"learn":   {"learn x --data folder --data-dir images data.size=8 --tasks 2 --batch 1 --out learned --quiet --no-report"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ocl"
 	"ocl/data"
 	"ocl/internal/cause"
 	"ocl/internal/count"
@@ -75,7 +76,7 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 	}
 	var absent []string
 	for k := range i.Classes {
-		if !slices.Contains(to, k) {
+		if !slices.Contains(to, k) && !slices.Contains(i.gone, ocl.Label(k)) {
 			absent = append(absent, i.className(k))
 		}
 	}

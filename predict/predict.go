@@ -85,6 +85,8 @@ type Info struct {
 	Guesses    int // the most that there are for an image: K, or the classes that have a mean
 	Sureness   *Sureness
 	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
+
+	gone []ocl.Label // classes that were removed or merged into others, rising
 }
 
 // Predictor predicts by a learner that does not change. Any number of goroutines may use it; one of several networks
@@ -162,6 +164,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		C: shape[0], H: shape[1], W: shape[2], Embeddings: t.Info.Embeddings && p.maker == nil, Classes: t.Info.Classes,
 		ClassNames: t.ClassNames,
 		Learned:    t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+		gone: t.Gone(),
 	}
 	if p.model.Means != nil && sure == nil {
 		p.info.Measure = Distance
