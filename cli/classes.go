@@ -155,5 +155,26 @@ func listClasses(cmd *cobra.Command, run string, older bool, asJSON *jsonFlag) e
 		}
 		list.rows = append(list.rows, []string{escape.Line(c.Name), strconv.Itoa(c.Number), n, accuracy})
 	}
-	return asJSON.printOr(cmd.OutOrStdout(), all, list.String())
+	text := list.String()
+	for i, c := range t.Changes() {
+		if i == 0 {
+			text += "\n"
+		}
+		text += changed(c) + "\n"
+	}
+	return asJSON.printOr(cmd.OutOrStdout(), all, text)
+}
+
+// changed is a change in words.
+func changed(c train.Change) string {
+	class, into := escape.Line(c.Class), escape.Line(c.Into)
+	switch c.Operation {
+	case train.Rename:
+		return fmt.Sprintf("%s was renamed to %s", class, into)
+	case train.Merge:
+		return fmt.Sprintf("%s was merged into %s", class, into)
+	case train.Split:
+		return fmt.Sprintf("%s was split off %s, with %s", into, class, count.Of(c.Samples, "picture"))
+	}
+	return class + " was removed"
 }

@@ -57,6 +57,9 @@ func (t *Model) Classes() (all []Class, err error) {
 	return all, nil
 }
 
+// Changes are what was done to classes since they were learned first, in that order.
+func (t *Model) Changes() []train.Change { return slices.Clone(t.known.Changes) }
+
 // Gone are the classes, rising, that were removed or merged into others.
 func (t *Model) Gone() (gone []ocl.Label) {
 	for _, k := range t.known.Gone {
