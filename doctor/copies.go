@@ -196,7 +196,11 @@ func (e *exam) near(ctx context.Context, first []int) ([][2]int, error) {
 			return nil
 		}
 	})
-	return slices.Concat(found...), err
+	if err != nil {
+		return nil, err
+	}
+	parts, err := e.cropped(ctx, of)
+	return append(slices.Concat(found...), parts...), err
 }
 
 func dot(a, b []float32) (sum float64) {

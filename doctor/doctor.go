@@ -60,7 +60,7 @@ func (i Image) Name(below string) string {
 type Finding struct {
 	Kind   Kind    `json:"kind"`
 	Images []Image `json:"images"` // all copies; never null
-	// Near says that copies are not the same pixels, but those of one picture that was stored, scaled or lit anew.
+	// Near says that copies are not the same pixels, but those of one picture that was stored, scaled, lit or cropped anew.
 	Near bool `json:"near,omitempty"`
 	// Classes are the two that look alike, or the one with few images.
 	Classes []string `json:"classes,omitempty"`
@@ -116,7 +116,7 @@ const few = 5
 
 // Examine examines both halves of a data set. When ctx ends, so does it.
 func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
-	e := &exam{set: set, features: cmp.Or(o.Features, set), progress: o.Progress,
+	e := &exam{set: set, features: cmp.Or(o.Features, set), progress: o.Progress, quick: o.Quick,
 		disputed: map[int]int{}, groups: map[int][]int{}, found: &Findings{Data: set.Name,
 			Images: set.Train.Len() + set.Test.Len(), Classes: set.Classes, List: []Finding{}, Notes: []string{}}}
 	if e.progress == nil {
@@ -160,6 +160,7 @@ type exam struct {
 	set, features *data.Set
 	progress      func(what string, done, total int)
 	found         *Findings
+	quick         bool          // Options.Quick
 	groups        map[int][]int // copies, by their finding
 	// disputed are images whose copies have other labels, and the class that all others surely say; −1 is none.
 	disputed map[int]int

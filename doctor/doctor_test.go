@@ -484,3 +484,59 @@ func TestTooFew(t *testing.T) {
 		}
 	}
 }
+
+// TestCropped: a part of a picture is a copy of it where the features are alike, also one from a corner; another
+// picture with the same features is none, and without features none is looked for.
+func TestCropped(t *testing.T) {
+	cut := func(seed uint64, x, y, side int) []byte {
+		return asJPEG(t, scene(seed).SubImage(image.Rect(x, y, x+side, y+side)), 90)
+	}
+	files, group := map[string][]byte{}, map[string]int{}
+	for n := range 10 {
+		for name, text := range map[string][]byte{"cat/%d.jpg": asJPEG(t, scene(uint64(n)), 95),
+			"dog/%d.jpg": asJPEG(t, scene(uint64(50+n)), 95)} {
+			files[fmt.Sprintf(name, n)] = text
+			group[fmt.Sprintf(name, n)] = n // a cat and a dog have the same features
+		}
+	}
+	files["cat/1 cut.jpg"], group["cat/1 cut.jpg"] = cut(1, 10, 10, 76), 1
+	files["cat/2 corner.jpg"], group["cat/2 corner.jpg"] = cut(2, 26, 0, 70), 2
+	dir := folder(t, files)
+	set := opened(t, dir)
+	made := *set
+	made.Embeddings, made.C, made.H, made.W = true, 12, 1, 1
+	for _, half := range []*data.Split{&made.Train, &made.Test} {
+		block := data.Block{Size: 2 * made.C}
+		for i := range half.Len() {
+			name, _ := filepath.Rel(dir, set.File(*half, i))
+			x, stored := make([]float32, made.C), make([]byte, block.Size)
+			x[group[filepath.ToSlash(name)]] = 1
+			ocl.Float16{}.Put(stored, x)
+			block.Pixels = append(block.Pixels, stored...)
+		}
+		half.Images = block
+	}
+	copies := func(o Options) (all []string) {
+		found, err := Examine(t.Context(), set, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found.List {
+			if slices.Contains([]Kind{Duplicate, TestInTraining, TwoLabels}, f.Kind) {
+				text := line(dir, f)
+				all = append(all, text[strings.Index(text, " ")+1:])
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	want := []string{"cat/1 cut.jpg! cat/1.jpg near", "cat/2 corner.jpg! cat/2.jpg near"}
+	if got := copies(Options{Features: &made}); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, o := range []Options{{}, {Features: &made, Quick: true}} {
+		if got := copies(o); len(got) > 0 {
+			t.Errorf("%+v: got %q", o.Quick, got)
+		}
+	}
+}

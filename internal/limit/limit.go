@@ -263,6 +263,9 @@ const (
 	// DoctorScores is the number of images times that of classes of an examination, in numbers. All probabilities stand in
 	// memory, with 4 bytes each. Key: `data.train_per_class`.
 	DoctorScores = 1 << 29
+	// DoctorCrops is among how many images copies that were cropped are looked for, in images. The features of each are
+	// compared with those of every other one, which takes minutes. Key: `data.train_per_class`.
+	DoctorCrops = 10_000
 	// Set is how much memory the images of an npz file or of drawn glyphs may take, in bytes. More would not fit beside a
 	// network on usual machines. Key: none.
 	Set = 16 << 30
