@@ -108,7 +108,8 @@ func doctorPage(dir string, set *data.Set, found *doctor.Findings) ([]byte, erro
 
 // cardText says what is wrong.
 func cardText(one doctor.Finding) string {
-	copies := map[bool]string{false: "The pixels are the same.", true: "One picture, stored, scaled, lit or cropped anew."}[one.Near]
+	copies := map[bool]string{false: "The pixels are the same.",
+		true: "One picture, stored, scaled, lit or cropped anew."}[one.Near]
 	switch one.Kind {
 	case doctor.WrongLabel:
 		verb := "Perhaps "

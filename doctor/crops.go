@@ -176,7 +176,8 @@ func (s *shades) values(dst []float64, v window) bool {
 	return square > 0
 }
 
-// contain says whether an image is in a window of this one: first few windows are tried, and then those around the best.
+// contain says whether an image is in a window of this one: few windows are tried first, and then those around the
+// best.
 func (s *shades) contain(whole []float64) bool {
 	best, at, buf := firstSight, window{}, make([]float64, len(whole))
 	try := func(v window) {

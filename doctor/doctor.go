@@ -60,7 +60,8 @@ func (i Image) Name(below string) string {
 type Finding struct {
 	Kind   Kind    `json:"kind"`
 	Images []Image `json:"images"` // all copies; never null
-	// Near says that copies are not the same pixels, but those of one picture that was stored, scaled, lit or cropped anew.
+	// Near says that copies are not the same pixels, but those of one picture that was stored, scaled, lit or cropped
+	// anew.
 	Near bool `json:"near,omitempty"`
 	// Classes are the two that look alike, or the one with few images.
 	Classes []string `json:"classes,omitempty"`
