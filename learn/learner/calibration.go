@@ -180,9 +180,10 @@ func (l *SLDA) LeaveOut(ctx context.Context, b ocl.Batch) ([]float64, error) {
 		all[i] = math.NaN()
 	}
 	var rows, labels []int
+	var once []float64
 	for i, y := range b.Y {
 		if at, known := slices.BinarySearch(l.labels, y); known && l.counts[at] > 1 {
-			rows, labels = append(rows, i), append(labels, at)
+			rows, labels, once = append(rows, i), append(labels, at), append(once, 1)
 		}
 	}
 	if len(rows) == 0 {
@@ -192,7 +193,7 @@ func (l *SLDA) LeaveOut(ctx context.Context, b ocl.Batch) ([]float64, error) {
 	for _, row := range rows {
 		some = append(some, x.Row(row)...)
 	}
-	v := l.leave(r, u, means, some, labels)
+	v := l.leave(r, u, means, some, labels, once)
 	for i, row := range rows {
 		if !v.bad[i] {
 			copy(all[row*k:], v.scores[i*k:][:k])
@@ -213,6 +214,7 @@ type rule struct {
 // view has what leaving samples out needs. z is U⁻ᵀ·x, or x where the learner has no factor.
 type view struct {
 	labels []int     // [n]: places in solved.labels
+	times  []float64 // [n]: how often each was observed
 	z      []float64 // [n,D]
 	means  []float64 // [K,D]: U⁻ᵀ·μ_k, or U⁻ᵀ·s_k
 
@@ -259,10 +261,11 @@ func (s *solved) whitened(ctx context.Context, r rule) (u *dense.Sym, means []fl
 	return u, means, nil
 }
 
-// leave leaves samples with the features x [n,D] out, one by one. labels are places in solved.labels.
-func (s *solved) leave(r rule, u *dense.Sym, means []float64, x []float32, labels []int) *view {
+// leave leaves samples with the features x [n,D] out, one by one, each as often as it was observed. labels are places in
+// solved.labels.
+func (s *solved) leave(r rule, u *dense.Sym, means []float64, x []float32, labels []int, times []float64) *view {
 	n, k := len(labels), len(s.labels)
-	v := &view{labels: labels, means: means, z: make([]float64, len(x)), scores: make([]float64, n*k),
+	v := &view{labels: labels, times: times, means: means, z: make([]float64, len(x)), scores: make([]float64, n*k),
 		like: make([]float64, n*k), bad: make([]bool, n)}
 	for i, f := range x {
 		v.z[i] = float64(f)
@@ -296,9 +299,10 @@ func (s *solved) likeness(u *dense.Sym, means []float64) *Likeness {
 func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64) (*calibrate.Calibration, error) {
 	k := len(s.labels)
 	var places, labels []int
+	var times []float64
 	for i, y := range s.kept.labels {
-		if at, known := slices.BinarySearch(s.labels, y); known && s.counts[at] > 1 {
-			places, labels = append(places, i), append(labels, at)
+		if at, known := slices.BinarySearch(s.labels, y); known && s.counts[at] > s.kept.times[i] {
+			places, labels, times = append(places, i), append(labels, at), append(times, float64(s.kept.times[i]))
 		}
 	}
 	n := len(places)
@@ -313,7 +317,7 @@ func (s *solved) fit(ctx context.Context, r rule, u *dense.Sym, means []float64)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v := s.leave(r, u, means, x, labels)
+	v := s.leave(r, u, means, x, labels, times)
 	if u != nil && u.N > whitest {
 		v.z = v.z[:0]
 		for _, f := range x {
@@ -392,7 +396,7 @@ func (v *view) cosines() {
 			mean := v.means[c*d:][:d]
 			if c == y {
 				for j, m := range mean {
-					own[j] = m - z[j]
+					own[j] = m - float64(v.times[i]*z[j])
 				}
 				mean = own
 			}
@@ -409,7 +413,8 @@ func cosine(a, b float64) float64 {
 	return a / b
 }
 
-// leaveOut fills in the scores of class means: without a sample x of n the sum of its class is s − x.
+// leaveOut fills in the scores of class means: without a sample x that was observed t times the sum of its class is
+// s − t·x.
 func (l *ClassMeans) leaveOut(v *view) {
 	n := len(v.labels)
 	d, k := len(v.z)/n, len(l.labels)
@@ -435,36 +440,36 @@ func (l *ClassMeans) leaveOut(v *view) {
 			count := float64(l.counts[c])
 			copy(mean, v.means[c*d:][:d])
 			if c == y {
-				count--
-				dense.Axpy(mean, z, -1)
+				count -= v.times[i]
+				dense.Axpy(mean, z, -v.times[i])
 			}
 			v.scores[i*k+c] = (2*dense.Dot(z, mean) - dense.Dot(mean, mean)/count) / count
 		}
 	}
 }
 
-// leaveOut fills in the scores of discriminant analysis. Without a sample x of n of its class, with A = Λ⁻¹ of f
-// degrees of freedom and d = x − μ_y,
+// leaveOut fills in the scores of discriminant analysis. Without a sample x that is t of the n samples of its class,
+// with A = Λ⁻¹ of f degrees of freedom and d = x − μ_y,
 //
-//	Λ' = (f−1)/f·(Λ + g·Λ·d·dᵀ·Λ)      g = c/(1 − c·dᵀ·Λ·d),  c = n/((n−1)·f)      μ_y' = μ_y − d/(n−1)
+//	Λ' = (f−t)/f·(Λ + g·Λ·d·dᵀ·Λ)      g = c/(1 − c·dᵀ·Λ·d),  c = t·n/((n−t)·f)      μ_y' = μ_y − t·d/(n−t)
 //
 // With Shrinkage ε, c is (1−ε) times that, and Λ is not scaled: as if f were large.
 func (l *SLDA) leaveOut(v *view) {
 	n := len(v.labels)
 	d, k := len(v.z)/n, len(l.labels)
 	f := l.freedom()
-	share, scale := 1-l.Shrinkage, 1.0
-	if l.Shrinkage == 0 {
-		scale = max(f-1, 1) / f
-	}
+	share := 1 - l.Shrinkage
 	own, w := make([]float64, d), make([]float64, d)
 	for i, y := range v.labels {
-		z, count := v.z[i*d:][:d], float64(l.counts[y])
+		z, count, t, scale := v.z[i*d:][:d], float64(l.counts[y]), v.times[i], 1.0
+		if l.Shrinkage == 0 {
+			scale = max(f-t, 1) / f
+		}
 		for j, m := range v.means[y*d:][:d] {
 			w[j] = z[j] - m
-			own[j] = m - w[j]/(count-1)
+			own[j] = m - float64(t*w[j])/(count-t)
 		}
-		c := share * count / ((count - 1) * f)
+		c := share * t * count / ((count - t) * f)
 		rest := 1 - c*dense.Dot(w, w)
 		if v.bad[i] = rest < 1e-9; v.bad[i] {
 			continue
@@ -484,29 +489,31 @@ func (l *SLDA) leaveOut(v *view) {
 	}
 }
 
-// leaveOut fills in the scores of ridge regression. z·U⁻ᵀ·s_k is the score of class k, and h = z·z the leverage of the
-// sample. Without the sample they are (ŷ − h·y)/(1−h), and the inverse of G + λ·I is A⁻¹ + A⁻¹·x·xᵀ·A⁻¹/(1−h).
+// leaveOut fills in the scores of ridge regression. z·U⁻ᵀ·s_k is the score of class k, and h = t·z·z the leverage of a
+// sample that was observed t times. Without it they are (ŷ − h·y)/(1−h), and the inverse of G + λ·I is
+// A⁻¹ + t·A⁻¹·x·xᵀ·A⁻¹/(1−h).
 func (l *RanPAC) leaveOut(v *view) {
 	n := len(v.labels)
 	d, k := len(v.z)/n, len(l.labels)
 	for i, y := range v.labels {
-		z := v.z[i*d:][:d]
-		h := dense.Dot(z, z)
+		z, t := v.z[i*d:][:d], v.times[i]
+		one := dense.Dot(z, z)
+		h := t * one
 		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
 			continue
 		}
-		size := h / (1 - h)
+		size := one / (1 - h)
 		for c := range k {
 			mean := v.means[c*d:][:d]
 			both, square := dense.Dot(z, mean), dense.Dot(mean, mean)
 			score := both
 			if c == y {
 				score -= h
-				square += h - 2*both // of the sum without x
+				square += float64(t*h) - 2*t*both // of the sum without x
 				both -= h
 			}
 			v.scores[i*k+c] = score / (1 - h)
-			v.like[i*k+c] = cosine(both/(1-h), math.Sqrt((square+both*both/(1-h))*size))
+			v.like[i*k+c] = cosine(both/(1-h), math.Sqrt((square+t*both*both/(1-h))*size))
 		}
 	}
 }
@@ -519,8 +526,9 @@ func (l *RanPAC) leaveOutRecursive(v *view) {
 	p := make([]float64, len(v.z))
 	l.gram.sum.Times(p, v.z, l.ws.Workers())
 	for i, y := range v.labels {
-		z := v.z[i*d:][:d]
-		h := dense.Dot(z, p[i*d:][:d])
+		z, t := v.z[i*d:][:d], v.times[i]
+		one := dense.Dot(z, p[i*d:][:d])
+		h := t * one
 		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
 			continue
 		}
@@ -528,11 +536,11 @@ func (l *RanPAC) leaveOutRecursive(v *view) {
 		for c := range k {
 			weights := v.means[c*d:][:d]
 			score := dense.Dot(z, weights)
-			e := -score / (1 - h) // the weights without x are w − P·x·e
+			e := -t * score / (1 - h) // the weights without x are w − P·x·e
 			if c == y {
-				e += 1 / (1 - h)
+				e += t / (1 - h)
 			}
-			score -= e * h
+			score -= e * one
 			square := dense.Dot(weights, weights) + e*(e*dense.Dot(px, px)-2*dense.Dot(weights, px))
 			v.scores[i*k+c] = score
 			v.like[i*k+c] = cosine(score, size*math.Sqrt(max(square, 0)))

@@ -86,8 +86,25 @@ func learned(t testing.TB, l ocl.Learner, b ocl.Batch) {
 var sure = []string{"ncm", "ncm normalised", "slda", "ranpac", "recursive"}
 
 // TestLeaveOneOut: the scores and the familiarity of a sample that is left out by the closed forms are those of a
-// learner that never saw it, with the same ridge.
+// learner that never saw it, with the same ridge. One that came several times is left out as often.
 func TestLeaveOneOut(t *testing.T) {
+	once := func(int) int { return 1 }
+	t.Run("once", func(t *testing.T) { leaveOneOut(t, once) })
+	t.Run("several times", func(t *testing.T) { leaveOneOut(t, func(i int) int { return 1 + i%3 }) })
+}
+
+// often is a batch in which the rows that are kept come so often.
+func often(b ocl.Batch, times func(i int) int, keep func(i int) bool) ocl.Batch {
+	all := rows(b, keep)
+	for again := 2; again < 4; again++ {
+		more := rows(b, func(i int) bool { return keep(i) && times(i) >= again })
+		all.Y, all.X.Data = append(all.Y, more.Y...), append(all.X.Data, more.X.Data...)
+	}
+	all.X.Shape[0] = len(all.Y)
+	return all
+}
+
+func leaveOneOut(t *testing.T, times func(i int) int) {
 	const n, d = 24, 6
 	b := clusters(1, n, d)
 	for _, name := range sure {
@@ -96,7 +113,7 @@ func TestLeaveOneOut(t *testing.T) {
 				continue
 			}
 			l, s := surely(t, name, d, hidden)
-			learned(t, l, b)
+			learned(t, l, often(b, times, func(int) bool { return true }))
 			made, err := l.(Calibrated).Calibrate(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +121,7 @@ func TestLeaveOneOut(t *testing.T) {
 			var of calibrate.Samples
 			for i, y := range b.Y {
 				other, so := surely(t, name, d, hidden)
-				if _, err := other.Observe(t.Context(), rows(b, func(j int) bool { return j != i })); err != nil {
+				if _, err := other.Observe(t.Context(), often(b, times, func(j int) bool { return j != i })); err != nil {
 					t.Fatal(err)
 				}
 				if slda, is := other.(*SLDA); is { // its own ridge would be another one
@@ -199,6 +216,14 @@ func TestKept(t *testing.T) {
 	}
 	if err := l.(Unlearning).Unlearn(gone); err != nil {
 		t.Fatal(err)
+	}
+	again := rows(b, func(i int) bool { return b.Y[i] == 1 })
+	learned(t, l, again)
+	if err := l.(Unlearning).Unlearn(again); err != nil {
+		t.Fatal(err)
+	}
+	if first, last := s.kept.of(1); last-first != share {
+		t.Errorf("of class 1 %d samples are kept after they came again and were unlearned once, want %d", last-first, share)
 	}
 	if first, last := s.kept.of(2); first != last || len(s.kept.labels) != before-share {
 		t.Errorf("of class 2 %d samples are kept after they were unlearned, of %d", last-first, len(s.kept.labels))

@@ -23,9 +23,10 @@ const (
 
 // kept has some samples of a learner of sums: their features, or their values where these are fewer. Of each class it
 // has those with the least marks, at most an equal share. So it is the same for any order of the samples, and draws
-// nothing. It has a sample once.
+// nothing. It has a sample once, and counts how often it came: all of these are left out together.
 type kept struct {
 	labels []ocl.Label // rising
+	times  []int64     // at least 1
 	marks  []uint64    // of each sample, rising within a class; not saved
 	rows   []float32   // [n,width]
 }
@@ -53,13 +54,17 @@ func (k *kept) of(y ocl.Label) (first, last int) {
 	return first, last
 }
 
-// add takes a sample, if its class has room or a sample with a larger mark. classes is how many classes share.
-func (k *kept) add(y ocl.Label, x []float32, classes int) {
+// add takes a sample that came so often, if its class has room or a sample with a larger mark. classes is how many
+// classes share.
+func (k *kept) add(y ocl.Label, x []float32, times int64, classes int) {
 	width := len(x)
 	share := shareKept(width, classes)
 	m := mark(x)
 	first, last := k.of(y)
 	at, found := slices.BinarySearch(k.marks[first:last], m)
+	if found {
+		k.times[first+at] += times
+	}
 	if found || at >= share {
 		return
 	}
@@ -68,6 +73,7 @@ func (k *kept) add(y ocl.Label, x []float32, classes int) {
 	}
 	at += first
 	k.labels, k.marks = slices.Insert(k.labels, at, y), slices.Insert(k.marks, at, m)
+	k.times = slices.Insert(k.times, at, times)
 	k.rows = slices.Insert(k.rows, at*width, x...)
 }
 
@@ -86,6 +92,7 @@ func (k *kept) shrink(classes, width int) {
 // drop lets go of the samples from first to last, without last.
 func (k *kept) drop(first, last, width int) {
 	k.labels, k.marks = slices.Delete(k.labels, first, last), slices.Delete(k.marks, first, last)
+	k.times = slices.Delete(k.times, first, last)
 	k.rows = slices.Delete(k.rows, first*width, last*width)
 }
 
@@ -93,7 +100,7 @@ func (k *kept) drop(first, last, width int) {
 // may have made its features.
 const nearKept = 1e-3
 
-// remove lets go of a sample with a label, if it is there.
+// remove lets go of a sample with a label, if it is there, once.
 func (k *kept) remove(y ocl.Label, x []float32) {
 	width := len(x)
 	first, last := k.of(y)
@@ -108,7 +115,11 @@ func (k *kept) remove(y ocl.Label, x []float32) {
 			nearest, least = i, distance
 		}
 	}
-	if nearest >= 0 {
+	switch {
+	case nearest < 0:
+	case k.times[nearest] > 1:
+		k.times[nearest]--
+	default:
 		k.drop(nearest, nearest+1, width)
 	}
 }
@@ -125,9 +136,11 @@ func (k *kept) part(s *solved) checkpoint.Part {
 	there := len(k.labels) > 0
 	return checkpoint.Either(&there, "kept/classes", checkpoint.Parts{
 		checkpoint.Int32List("kept/classes", &k.labels), checkpoint.List("kept/samples", &k.rows),
+		checkpoint.List("kept/times", &k.times),
 		checkpoint.Then(func() error {
 			width := s.keptWidth()
-			if len(k.rows) != len(k.labels)*width || !slices.IsSorted(k.labels) || len(k.labels) > mostKept(width) {
+			if len(k.rows) != len(k.labels)*width || len(k.times) != len(k.labels) ||
+				slices.ContainsFunc(k.times, func(n int64) bool { return n < 1 }) || !slices.IsSorted(k.labels) || len(k.labels) > mostKept(width) {
 				return fmt.Errorf("learner: %s: the state keeps %d numbers of %d samples, so it belongs to another configuration. Use the one it was saved with",
 					s.name, len(k.rows), len(k.labels))
 			}
@@ -169,7 +182,7 @@ func (s *solved) keep(b ocl.Batch, x *tensor.Tensor) {
 	classes := len(s.labels)
 	s.kept.shrink(classes, x.RowLen())
 	for i, y := range b.Y {
-		s.kept.add(y, x.Row(i), classes)
+		s.kept.add(y, x.Row(i), 1, classes)
 	}
 	if len(s.kept.labels) >= calibrate.Least {
 		s.fitted = nil

@@ -68,10 +68,10 @@ func (s *solved) merge(from, into ocl.Label, means bool, within func(from, into 
 	s.counts[b] += s.counts[a]
 	first, last := s.kept.of(from)
 	keptWidth := s.keptWidth()
-	rows := slices.Clone(s.kept.rows[first*keptWidth : last*keptWidth])
+	rows, times := slices.Clone(s.kept.rows[first*keptWidth:last*keptWidth]), slices.Clone(s.kept.times[first:last])
 	s.dropClass(a)
-	for row := range slices.Chunk(rows, keptWidth) {
-		s.kept.add(into, row, len(s.labels))
+	for i, n := range times {
+		s.kept.add(into, rows[i*keptWidth:][:keptWidth], n, len(s.labels))
 	}
 	s.changed()
 	return nil
