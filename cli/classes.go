@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ func newClasses() *cobra.Command {
   ocl classes runs/photos split bird --by birds
   ocl classes runs/photos remove spider`,
 		Long: "RUN is the folder of a run with a checkpoint, or of an experiment with one such run. It stays as it is: the new run has it as its parent, keeps the method, the memory and all that was learned, and records the change. " +
-			"rename gives a class another name, and merge makes the class A a part of B. slda, ranpac and ncm merge exactly, as if all pictures had been of one class; remove is exact for ncm, and the command says what others still carry. " +
+			"rename gives a class another name, and merge makes the class A a part of B, whose name stays unless --as gives another. slda, ranpac and ncm merge exactly, as if all pictures had been of one class; remove is exact for ncm, and the command says what others still carry. " +
 			"split makes several classes of one: --by has a folder for each new class, or a table of paths and labels, with pictures of A that the run has learned; pictures that are not there, or under the name A, stay in A. " +
 			"slda, ranpac and ncm then are as if the pictures had come under the new names. " +
 			"A network with a memory gets new labels in it, and an output less. icarl, gdumb and cndpm can only rename. Names are compared without case and in any spelling of Unicode.",
@@ -83,6 +84,11 @@ func newClasses() *cobra.Command {
 			}
 			printNotes(cmd.ErrOrStderr(), made.Notes)
 			text := fmt.Sprintf("new run: %s\n", escape.Line(made.Folder))
+			if args[1] == train.Merge { // people ask which name stays
+				for _, c := range made.Changes {
+					text += changed(c) + "\n"
+				}
+			}
 			if made.Carried != "" {
 				text += made.Carried + "\n"
 			}
@@ -104,23 +110,29 @@ func newClasses() *cobra.Command {
 
 // changesOf are the changes that the words of a command line ask for.
 func changesOf(operation string, names []string, as, by string) ([]train.Change, error) {
-	wants := map[string]int{train.Rename: 2, train.Merge: 2, train.Split: 1, train.Remove: 1}
-	want, known := wants[operation]
-	switch {
+	forms := map[string]string{train.Rename: "OLD NEW", train.Merge: "A B", train.Split: "A", train.Remove: "A"}
+	form, known := forms[operation]
+	write := fmt.Sprintf("Write `ocl classes RUN %s %s`", operation, form)
+	if operation == train.Split {
+		write = "Write `ocl classes RUN split A --by FOLDER` or `--by CSV`"
+	}
+	switch want := len(strings.Fields(form)); {
 	case !known:
 		return nil, fmt.Errorf("classes: there is no operation %.40q. Use rename, merge, split or remove, after RUN",
 			operation)
 	case len(names) != want:
-		return nil, fmt.Errorf("classes: %s takes %s, and %d were given. Put a name with spaces in quotes", operation,
-			count.Of(want, "name"), len(names))
+		return nil, fmt.Errorf("classes: %s takes %s, and %d were given. %s, a name with spaces in quotes", operation,
+			count.Of(want, "name"), len(names), write)
 	case as != "" && operation != train.Merge:
 		return nil, fmt.Errorf("classes: --as is the name of the class that merge makes. Remove it, or merge")
-	case (by != "") != (operation == train.Split):
-		return nil, fmt.Errorf("classes: --by says which pictures split takes out of a class. Give both, or neither")
+	case by != "" && operation != train.Split:
+		return nil, fmt.Errorf("classes: --by says which pictures split takes out of a class. Remove it, or split")
+	case by == "" && operation == train.Split:
+		return nil, fmt.Errorf("classes: split needs --by, which says which pictures are of which new class. %s", write)
 	}
 	names = append(slices.Clone(names), "")
 	list := []train.Change{{Operation: operation, Class: names[0], Into: names[1]}}
-	if as != "" {
+	if as != "" && as != names[1] {
 		list = append(list, train.Change{Operation: train.Rename, Class: names[1], Into: as})
 	}
 	return list, nil

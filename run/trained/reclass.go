@@ -135,7 +135,9 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 	}
 	c.Class = t.ClassNames[k]
 	if c.Operation == train.Rename {
-		c.Into = spelling.Of(c.Into)
+		if c.Into = spelling.Of(c.Into); c.Into == c.Class {
+			return "", refused("%s is the name of this class already. Give another name", cause.Shown(c.Class))
+		}
 		if err := t.free(c.Into, k); err != nil {
 			return "", err
 		}
@@ -191,6 +193,10 @@ func (t *Model) change(c train.Change) (carried string, err error) {
 func (t *Model) free(name string, k int) error {
 	if why := spelling.Fault(name); why != "" {
 		return refused("%s cannot name a class: %s", cause.Shown(name), why)
+	}
+	if spelling.Key(name) == spelling.Key("unknown") {
+		return refused("%s cannot name a class: `ocl predict --unknown-below` calls images so that are of no class. Give another name",
+			cause.Shown(name))
 	}
 	for other, known := range t.ClassNames {
 		if other != k && spelling.Key(known) == spelling.Key(name) {

@@ -150,7 +150,8 @@ func (s *splitting) read(ctx context.Context, p *Parent, by string) (err error) 
 	c.Data = config.Default().Data
 	c.Data.Name, c.Data.Dir, c.Data.Seed = "csv", by, s.Config.Data.Seed
 	if of, err := os.Stat(by); err != nil {
-		return err
+		return refused("the pictures to split by: %w. Give --by a folder with a folder for each new class, or a CSV file of paths and labels",
+			err)
 	} else if of.IsDir() {
 		c.Data.Name = "folder"
 	}
