@@ -114,6 +114,7 @@ func (d *Daemon) one(ctx context.Context) (there bool) {
 	d.state.mu.Lock()
 	d.state.did()
 	o.done = true
+	_, d.unused = d.trainer.PublishDue(false)
 	if o.Kind == kindCut && !aside {
 		d.aside = 0
 		d.count(&d.state.learner)
@@ -176,7 +177,7 @@ func (d *Daemon) publish(ctx context.Context) error {
 		return err
 	}
 	d.state.mu.Lock()
-	d.version, d.answering = number, images
+	d.version, d.answering, d.unused = number, images, false
 	d.change()
 	d.state.mu.Unlock()
 	return nil
@@ -328,6 +329,7 @@ func (d *Daemon) setAside(ctx context.Context, number int64) error {
 	}
 	d.state.mu.Lock()
 	defer d.state.mu.Unlock()
+	_, d.unused = d.trainer.PublishDue(false)
 	d.unfinished = len(d.state.unerased) > 0
 	if d.aside += n; d.aside >= mostAside {
 		d.halted = true

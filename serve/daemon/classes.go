@@ -21,7 +21,7 @@ type Reclassed struct {
 	Carries string `json:"carries,omitempty"` // what the learner still has of what has gone
 }
 
-// RenameClass gives a class another name, and returns when the learner has it. Its pictures have that name as their
+// RenameClass gives a class another name, and returns when predictions use it. Its pictures have that name as their
 // label, and the old one is free.
 func (d *Daemon) RenameClass(ctx context.Context, name, to, who string) (Reclassed, error) {
 	if err := live.CheckLabel(to); err != nil {
@@ -30,14 +30,14 @@ func (d *Daemon) RenameClass(ctx context.Context, name, to, who string) (Reclass
 	return d.reclass(ctx, kindRename, name, to, who)
 }
 
-// MergeClass makes a class a part of another one, and returns when the learner has done it. Its pictures have the label
+// MergeClass makes a class a part of another one, and returns when predictions use it. Its pictures have the label
 // of that one. Versions of before cannot be gone back to, as they tell the two apart.
 func (d *Daemon) MergeClass(ctx context.Context, name, into, who string) (Reclassed, error) {
 	return d.reclass(ctx, kindMerge, name, into, who)
 }
 
-// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class. Versions of before
-// cannot be gone back to.
+// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class, of which predictions know
+// nothing then. Versions of before cannot be gone back to.
 func (d *Daemon) RemoveClass(ctx context.Context, name, who string) (r Reclassed, err error) {
 	if d.reclassErr != nil {
 		return r, d.reclassErr
@@ -66,8 +66,9 @@ func (d *Daemon) RemoveClass(ctx context.Context, name, who string) (r Reclassed
 	}
 }
 
-// SplitClass makes a new class of samples of another one, and returns when the learner has it. What was learned of them
-// is corrected as [Daemon.Label] does, and they are learned once more where their pictures are there. An id that is of
+// SplitClass makes a new class of samples of another one, and returns when predictions use it. What was learned of them
+// is corrected as [Daemon.Label] does, and they are learned once more where their pictures are there; with a negative
+// Age that is not waited for, as it can take for ever. An id that is of
 // another class, or unknown, is an error, and nothing changes.
 func (d *Daemon) SplitClass(ctx context.Context, name, into string, ids []string, who string) (r Reclassed, err error) {
 	into = spelling.Of(into)
@@ -115,7 +116,10 @@ func (d *Daemon) SplitClass(ctx context.Context, name, into string, ids []string
 	if !d.sums {
 		r.Carries = d.carries
 	}
-	return r, d.caughtUp(ctx)
+	if err = d.caughtUp(ctx); err == nil && d.o.Age > 0 {
+		err = d.Wait(ctx, ids)
+	}
+	return r, err
 }
 
 // of are the ids of the samples of a class that are known, and of those that the learner has or is about to learn. The
@@ -196,5 +200,5 @@ func (d *Daemon) reclass(ctx context.Context, kind, name, into, who string) (r R
 	if kind == kindMerge && !d.sums {
 		r.Carries = d.carries
 	}
-	return r, d.until(ctx, func() bool { return o.done })
+	return r, d.caughtUp(ctx)
 }

@@ -39,6 +39,18 @@ func TestClassesChange(t *testing.T) {
 				}
 				return ids
 			}
+			unused := func(names ...string) { // predictions do not know them any more
+				t.Helper()
+				a, err := d.Predict(ctx, [][]byte{picture(0, 1)}, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, g := range a.Guesses[0] {
+					if slices.Contains(names, g.Name) {
+						t.Errorf("a prediction has %+v", g)
+					}
+				}
+			}
 			lions := learn("lion", 0, 0)
 			learn("cat", 1, 0)
 			learn("spider", 2, 0)
@@ -46,6 +58,7 @@ func TestClassesChange(t *testing.T) {
 			if r, err := d.RenameClass(ctx, "LION", "big_cat", "me"); err != nil || r.Was != "lion" || r.Samples != 6 {
 				t.Fatalf("renamed: %+v, %v", r, err)
 			}
+			unused("lion")
 			v, err := d.Keep(ctx, "renamed", "me")
 			if err != nil {
 				t.Fatal(err)
@@ -70,12 +83,14 @@ func TestClassesChange(t *testing.T) {
 				(r.Carries == "") != (method != "er") {
 				t.Fatalf("merged: %+v, %v", r, err)
 			}
+			unused("lion", "cat")
 			if err := d.Rollback(ctx, v.Number, "me"); !errors.Is(err, ErrNoVersion) {
 				t.Errorf("back to the weights of before: %v", err)
 			}
 			if r, err := d.RemoveClass(ctx, "spider", "me"); err != nil || r.Samples != 6 {
 				t.Fatalf("removed: %+v, %v", r, err)
 			}
+			unused("lion", "cat", "spider")
 			if i, _ := d.Sample("spider-0"); i.State != StateErased {
 				t.Errorf("a spider is %s", i.State)
 			}
@@ -171,12 +186,9 @@ func TestSplitClass(t *testing.T) {
 			if err != nil || r.Class != "lynx" || r.Was != "cat" || r.Samples != 6 || (r.Carries == "") != (method != "er") {
 				t.Fatalf("split: %+v, %v", r, err)
 			}
-			if err := d.Wait(ctx, ids); err != nil {
-				t.Fatal(err)
-			}
 			for n, id := range ids {
-				if i, _ := d.Sample(id); i.Label != right[n%3] {
-					t.Errorf("%s is %q", id, i.Label)
+				if i, _ := d.Sample(id); i.Label != right[n%3] || i.State != StateLearned {
+					t.Errorf("%s is %q, and %s", id, i.Label, i.State)
 				}
 			}
 			if method != "er" {

@@ -71,6 +71,7 @@ type Daemon struct {
 	moved     chan struct{} // closed and made anew when something was written into the book, done or published
 	version   int64         // that predictions use: the event of the last op in it
 	answering int64         // pictures that were learned in it
+	unused    bool          // the learner has something that they do not use yet
 	problem   string
 	halted    bool // learning has stopped
 	aside     int  // cuts in a row that were set aside

@@ -412,7 +412,7 @@ func (d *Daemon) Wait(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// AddClass adds a class, which gets the next output of the network, and returns when the learner has it.
+// AddClass adds a class, which gets the next output of the network, and returns when predictions can use it.
 func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	if err := live.CheckLabel(name); err != nil {
 		return err
@@ -430,12 +430,15 @@ func (d *Daemon) AddClass(ctx context.Context, name, who string) error {
 	return d.caughtUp(ctx)
 }
 
-// caughtUp waits until the learner has done what is in the book now.
+// caughtUp waits until the learner has done what is in the book now, and predictions use it. Where learning has stopped
+// nothing is published any more.
 func (d *Daemon) caughtUp(ctx context.Context) error {
 	d.state.mu.Lock()
 	last := d.state.book.last
 	d.state.mu.Unlock()
-	return d.until(ctx, func() bool { return len(d.state.ops) == 0 || d.state.ops[0].Number > last })
+	return d.until(ctx, func() bool {
+		return (len(d.state.ops) == 0 || d.state.ops[0].Number > last) && (d.version >= last || !d.unused || d.halted)
+	})
 }
 
 // Boundary ends a task, for methods that use tasks. What waits is learned before.
