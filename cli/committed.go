@@ -58,7 +58,7 @@ func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*re
 	}
 	note := func(format string, args ...any) { fmt.Fprintln(notes, escape.Line(fmt.Sprintf(format, args...))) }
 	for _, folder := range found.Pending {
-		note("%s is left out: the run has not ended. `ocl run --resume %s` continues it.", folder, folder)
+		note("%s is left out: %s.", folder, result.Pending(folder))
 	}
 	for _, f := range found.Refused {
 		switch {

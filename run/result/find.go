@@ -12,6 +12,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/input"
+	"ocl/internal/limit"
 )
 
 // Source is a file that should hold a result, and the run folder that it lies in. A file of another name, such as
@@ -58,6 +59,9 @@ func Find(path string) (found []Source, pending []string, err error) {
 		return nil, nil, fmt.Errorf("result: %s: it has no result.json, but its folders are experiments. Give them instead, such as %s",
 			path, strings.Join(experiments[:min(3, len(experiments))], " "))
 	case len(found) == 0 && len(pending) > 0:
+		if len(pending) == 1 && changed(pending[0]) {
+			return nil, nil, fmt.Errorf("result: %s: there is no result.json in it, as %s", path, Pending(pending[0]))
+		}
 		have := "have"
 		if len(pending) == 1 {
 			have = "has"
@@ -91,6 +95,29 @@ func begun(folder string) bool {
 		if exists(filepath.Join(folder, name)) {
 			return true
 		}
+	}
+	return false
+}
+
+// Pending says of a run folder that has begun and holds no result why it has none, and which commands go on.
+func Pending(folder string) string {
+	if changed(folder) {
+		return fmt.Sprintf("its classes were changed, and nothing was measured since. “ocl eval %s” measures it, and “ocl learn %s” learns on",
+			folder, folder)
+	}
+	return fmt.Sprintf("the run has not ended. “ocl run --resume %s” continues it", folder)
+}
+
+// changed says whether a run folder is of a learner whose classes were changed: its first event has no plan, as nothing
+// is learned.
+func changed(folder string) bool {
+	f, _, err := input.Open(filepath.Join(folder, "events.jsonl"), input.Want{Most: limit.Events})
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for e, err := range Events(f) {
+		return err == nil && e.Event == EventRun && e.Plan == nil && e.Stream == nil
 	}
 	return false
 }

@@ -83,8 +83,7 @@ func readAll(ctx context.Context, dirs []string, catalogue *config.Schema) (*rea
 		faults = append(faults, f.Why)
 	}
 	for _, f := range found.Pending {
-		r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.",
-			f, f))
+		r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: %s.", f, result.Pending(f)))
 	}
 	if len(r.runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written: %w", errors.Join(faults...))

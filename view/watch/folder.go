@@ -246,7 +246,7 @@ func (r *reader) run(s *State, folder string) {
 			one.Phase = progress.Running
 		} else {
 			s.notes = append(s.notes,
-				fmt.Sprintf("%s has not ended, and nobody is at work on it. “ocl run --resume %s” continues it.", folder, folder))
+				fmt.Sprintf("Nobody is at work on %s: %s.", folder, result.Pending(folder)))
 		}
 	}
 	s.Jobs = append(s.Jobs, j)
