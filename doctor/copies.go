@@ -101,8 +101,9 @@ func (e *exam) group(g []int, near bool) {
 // settle says which copies can go, once labels were looked at: all but one. Of copies under several labels, one with
 // the label that the features of all of them surely say stays; without such a label a person has to choose, and all
 // stay. Of the copies that may stay, it is the first for testing where a person has chosen the test half, as tests
-// should stay the same, and otherwise the first by path.
-func (e *exam) settle() {
+// should stay the same, and otherwise of near copies the one of the most pixels, as a crop has lost some, and the first by
+// path.
+func (e *exam) settle(ctx context.Context) {
 	for at, g := range e.groups {
 		f := &e.found.List[at]
 		right := e.label(g[0])
@@ -112,9 +113,19 @@ func (e *exam) settle() {
 				continue
 			}
 		}
+		sizes := make([]int, len(g)) // pixels of the files
+		for k, m := range f.Images {
+			if f.Near && m.File != "" {
+				_ = data.UsePictureFile(ctx, m.File, func(file []byte) error { // it was read before
+					w, h, err := data.PictureSize(file)
+					sizes[k] = w * h
+					return err
+				})
+			}
+		}
 		stays := -1
 		for k, i := range g {
-			if e.label(i) == right && (stays < 0 || e.rather(f.Images[k], f.Images[stays])) {
+			if e.label(i) == right && (stays < 0 || e.rather(f.Images[k], f.Images[stays], sizes[k]-sizes[stays])) {
 				stays = k
 			}
 		}
@@ -124,10 +135,13 @@ func (e *exam) settle() {
 	}
 }
 
-// rather says whether the copy a stays rather than b, of which the latter is the earlier one.
-func (e *exam) rather(a, b Image) bool {
+// rather says whether the copy a, which has so many pixels more than b, stays rather than b.
+func (e *exam) rather(a, b Image, more int) bool {
 	if a.Test != b.Test && !e.set.Divided {
 		return a.Test
+	}
+	if more != 0 {
+		return more > 0
 	}
 	stem := func(m Image) string { return strings.TrimSuffix(m.File, filepath.Ext(m.File)) }
 	return stem(a) < stem(b) // 1.jpg before "1 copy.jpg"

@@ -149,7 +149,7 @@ func Examine(ctx context.Context, set *data.Set, o Options) (*Findings, error) {
 			return nil, err
 		}
 	}
-	e.settle()
+	e.settle(ctx)
 	slices.SortStableFunc(e.found.List, func(a, b Finding) int {
 		return slices.Index(Kinds, a.Kind) - slices.Index(Kinds, b.Kind)
 	})

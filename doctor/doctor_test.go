@@ -399,7 +399,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 		e.add(f)
-		e.settle()
+		e.settle(t.Context())
 		var moved []string
 		for _, m := range e.found.List[0].Images {
 			if m.Move {
@@ -408,6 +408,32 @@ func TestSettled(t *testing.T) {
 		}
 		if got := strings.Join(moved, " "); got != c.moved {
 			t.Errorf("%s: %q is to go, wanted %q", c.name, got, c.moved)
+		}
+	}
+}
+
+// TestLargestStays: of near copies the one of the most pixels stays, whatever its name.
+func TestLargestStays(t *testing.T) {
+	dir := t.TempDir()
+	f := Finding{Kind: Duplicate, Near: true}
+	e := &exam{set: &data.Set{Train: data.Split{Y: make([]int32, 3)}}, groups: map[int][]int{0: {0, 1, 2}},
+		found: &Findings{}}
+	for i, side := range []int{30, 40, 20} {
+		file := filepath.Join(dir, fmt.Sprint(i, ".png"))
+		to, err := os.Create(file)
+		if err == nil {
+			err = errors.Join(png.Encode(to, image.NewGray(image.Rect(0, 0, side, side))), to.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Images = append(f.Images, Image{File: file})
+	}
+	e.add(f)
+	e.settle(t.Context())
+	for i, m := range e.found.List[0].Images {
+		if m.Move != (i != 1) {
+			t.Errorf("image %d is to go: %v", i, m.Move)
 		}
 	}
 }
