@@ -102,10 +102,22 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	}
 	show := newOpening(notes, f.quiet)
 	options := predict.EvaluateOptions{Half: f.half, Unseen: f.unseen}
+	// Where the parents are gone, names are those that the run has now.
+	past, _ := trained.Learned(info.Folder)
 	own := dir == "" && c.Data.Name == info.Config.Data.Name && f.config.file == "" // read as the run has read them
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding,
 		OneClass: !own || info.Config.Parent.Run != "",
-		Images:   func(set *data.Set) error { return p.Check(set, options) }}) // before the embeddings, which take long
+		Images: func(set *data.Set) error { // before the embeddings, which take long
+			err := p.Check(set, options)
+			for _, run := range past { // before it is known whether these are its data
+				o := options
+				o.Changes = run.Changes
+				if err != nil && p.Check(set, o) == nil {
+					return nil
+				}
+			}
+			return err
+		}})
 	if err != nil {
 		show.end()
 		err = unfit(err)
@@ -114,6 +126,9 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 			err = fmt.Errorf("%w. %s was looked for here and in the folders above %s", err, c.Data.Dir, info.Folder)
 		}
 		return err
+	}
+	if at := slices.IndexFunc(past, func(run trained.Past) bool { return run.Data == set.Digest }); at >= 0 {
+		options.Changes = past[at].Changes
 	}
 	options.Progress = func(done, total int) { show.work(set.Name+": images measured", done, total) }
 	e, err := p.Evaluate(ctx, set, options)

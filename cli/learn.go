@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -161,53 +162,57 @@ func (o *oldClasses) measureAll(cmd *cobra.Command) error {
 		return err
 	}
 	defer after.Close()
-	for info := before.Info(); ; {
-		if err := o.add(cmd, info, before, after); err != nil {
-			return err
-		}
-		if info.Config.Parent.Run == "" {
-			return nil
-		}
-		p, err := predict.Open(ctx, trained.Located(info.Config.Parent.Run, info.Folder),
-			predict.Options{Older: true, Backbone: o.backbone})
-		if err != nil {
-			return err
-		}
-		info = p.Info()
-		p.Close()
+	runs, err := trained.Learned(before.Info().Folder)
+	if err != nil {
+		return err
 	}
+	seen := map[string]bool{}
+	for _, past := range runs {
+		if err := o.add(cmd, past, before, after, seen); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// add measures both runs on the test images of a run.
-func (o *oldClasses) add(cmd *cobra.Command, info predict.Info, before, after *predict.Predictor) error {
+// add measures both runs on the test images of a run, but for those seen before.
+func (o *oldClasses) add(cmd *cobra.Command, past trained.Past, before, after *predict.Predictor,
+	seen map[string]bool) error {
 	ctx, show := cmd.Context(), newOpening(cmd.ErrOrStderr(), o.quiet)
 	defer show.end()
-	c := info.Config
-	c.Data.Dir, c.Data.Backbone = trained.Located(c.Data.Dir, info.Folder),
-		cmp.Or(o.backbone, trained.Located(c.Data.Backbone, info.Folder))
+	c := past.Config
+	c.Data.Backbone = cmp.Or(o.backbone, c.Data.Backbone)
 	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work, Embedding: show.embedding})
 	if err != nil {
 		return err
 	}
-	if set.Digest != info.DataDigest {
+	if set.Digest != past.Data {
 		return fmt.Errorf("%s: %s are other images than those of %s, by their digest. Measure with `ocl eval`", set.Name,
-			cmp.Or(c.Data.Dir, "the data"), info.Folder)
+			cmp.Or(c.Data.Dir, "the data"), past.Folder)
 	}
 	if !slices.Contains(o.Data, set.Name) {
 		o.Data = append(o.Data, set.Name)
 	}
-	for _, p := range []struct {
-		*predict.Predictor
-		right *int
-	}{{before, &o.Before}, {after, &o.After}} {
-		e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Progress: func(done, total int) {
-			show.work(p.Info().Folder+": test images of "+set.Name+" measured", done, total)
-		}})
+	var found [2]*predict.Evaluation
+	for i, p := range []*predict.Predictor{before, after} {
+		own := seen
+		if i == 0 {
+			own = maps.Clone(seen)
+		}
+		found[i], err = p.Evaluate(ctx, set, predict.EvaluateOptions{Changes: past.Changes, Seen: own,
+			Progress: func(done, total int) {
+				show.work(p.Info().Folder+": test images of "+set.Name+" measured", done, total)
+			}})
 		if err != nil {
 			return err
 		}
-		if *p.right += e.Correct; p.Predictor == before {
-			o.Images += e.Images
+	}
+	o.Images += found[0].Images
+	o.Before += found[0].Correct
+	for k := range found[0].Confusion { // the new run may have learned other classes of these data
+		if n, _, _ := found[0].Class(k); n > 0 {
+			_, right, _ := found[1].Class(k)
+			o.After += right
 		}
 	}
 	return nil

@@ -11,7 +11,9 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/internal/spelling"
 	"ocl/run/metric"
+	"ocl/run/train"
 )
 
 // Halves of a data set that [Predictor.Evaluate] can measure on.
@@ -25,6 +27,8 @@ const (
 type EvaluateOptions struct {
 	Half     string                // Test, Train or All; "" is Test
 	Unseen   bool                  // also the images of classes that the learner has not learned yet
+	Changes  []train.Change        // made to classes since the data were learned
+	Seen     map[string]bool       // digests of images to leave out, to which those measured are added; nil is none
 	Progress func(done, total int) // images; may be nil
 }
 
@@ -81,13 +85,15 @@ func share(part, all int) float64 {
 // Check is an error that wraps [ErrUnfit] if Evaluate would find nothing to measure, or a class that it cannot,
 // whatever the shape of the images is: they may become embeddings later.
 func (p *Predictor) Check(set *data.Set, o EvaluateOptions) error {
-	_, _, err := p.plan(set, o)
+	o.Seen = nil
+	_, _, err := p.plan(set, o, false)
 	return err
 }
 
-// plan is an evaluation before any image is predicted, and the images to predict.
-func (p *Predictor) plan(set *data.Set, o EvaluateOptions) (*Evaluation, []sample, error) {
-	to, notes, err := p.info.match(set, o.Unseen)
+// plan is an evaluation before any image is predicted, and the images to predict. With final the images are those that
+// the learner sees, so that they have their digests.
+func (p *Predictor) plan(set *data.Set, o EvaluateOptions, final bool) (*Evaluation, []sample, error) {
+	to, notes, err := p.info.match(set, o.Changes, o.Unseen)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +102,7 @@ func (p *Predictor) plan(set *data.Set, o EvaluateOptions) (*Evaluation, []sampl
 	if e.Half == "" {
 		e.Half = Test
 	}
-	samples, err := e.choose(set, to, p.info, o.Unseen)
+	samples, err := e.choose(set, to, p.info, o, final)
 	return e, samples, err
 }
 
@@ -107,7 +113,7 @@ func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptio
 	if err := p.info.checkShape(set); err != nil {
 		return nil, err
 	}
-	e, samples, err := p.plan(set, o)
+	e, samples, err := p.plan(set, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -128,36 +134,68 @@ type sample struct {
 }
 
 // choose lists the images to measure on.
-func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sample, error) {
+func (e *Evaluation) choose(set *data.Set, to []int, i Info, o EvaluateOptions, final bool) ([]sample, error) {
 	halves := map[string][]data.Split{Test: {set.Test}, Train: {set.Train}, All: {set.Train, set.Test}}[e.Half]
 	if halves == nil {
 		return nil, fmt.Errorf("predict: %.40q is no half of a data set. Use test, train or all", e.Half)
 	}
 	learned := make([]bool, i.Classes)
 	for k := range learned {
-		learned[k] = unseen || i.Learned == nil
+		learned[k] = o.Unseen || i.Learned == nil
 	}
 	for _, k := range i.Learned {
 		learned[k] = true
 	}
 	var samples []sample
-	out := map[int32]bool{}
+	removed, unsure := 0, 0
+	out, buf := map[int32]bool{}, make([]byte, set.ImageLen())
 	for _, half := range halves {
 		for at, y := range half.Y {
-			class := to[y]
-			if class < 0 || !learned[class] {
+			class, digest := to[y], ""
+			split := final && set.ClassNames != nil && train.WasSplit(set.ClassNames[y], o.Changes)
+			if split || o.Seen != nil {
+				pixels, err := half.Images.Image(at, buf)
+				if err != nil {
+					return nil, fmt.Errorf("predict: %w", err)
+				}
+				digest = train.DigestOf(pixels)
+			}
+			if split { // only pictures that the split had have a name
+				name := train.Called(set.ClassNames[y], digest, o.Changes)
+				if name == train.Called(set.ClassNames[y], "", o.Changes) {
+					unsure++
+					continue
+				}
+				class = spelling.Match([]string{name}, i.ClassNames)[0]
+			}
+			switch {
+			case o.Seen[digest]:
+			case class < 0 && set.ClassNames != nil && train.Called(set.ClassNames[y], digest, o.Changes) == "":
+				removed++
+			case class < 0 || !learned[class]:
 				out[y] = true
 				e.LeftOut++
-				continue
+			default:
+				samples = append(samples, sample{half.Images, at, class})
+				if o.Seen != nil {
+					o.Seen[digest] = true
+				}
 			}
-			samples = append(samples, sample{half.Images, at, class})
 		}
 	}
 	if e.LeftOut > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out",
 			count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
 	}
-	if len(samples) == 0 {
+	if removed > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("left out: %s of classes that were removed", count.Of(removed, "image")))
+	}
+	if unsure > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("left out: %s of classes that were split, as nobody has said to which of the new ones they belong",
+			count.Of(unsure, "image")))
+	}
+	e.LeftOut += removed + unsure
+	if len(samples) == 0 && len(o.Seen) == 0 {
 		return nil, unfit("%s has no image of a class that the learner has learned. Use other data, or another half",
 			set.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/spelling"
+	"ocl/run/train"
 )
 
 // ErrUnfit is wrapped by errors about data that the learner cannot be measured on: images of another shape, or classes
@@ -38,9 +39,9 @@ func (i Info) checkShape(set *data.Set) error {
 }
 
 // match gives each class of a data set the class of the learner that it is, -1 for none: by name if both have names,
-// and otherwise by number. With unseen none is an error, as the learner cannot name such a class. Notes say what is not
-// as in the run.
-func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err error) {
+// and otherwise by number. changes were made to the names of the set since. A class that was removed is no class, but
+// with unseen another such one is an error, as the learner cannot name it. Notes say what is not as in the run.
+func (i Info) match(set *data.Set, changes []train.Change, unseen bool) (to []int, notes []string, err error) {
 	to = make([]int, set.Classes)
 	if why := i.unnamed(set); why != "" {
 		if set.Classes > i.Classes {
@@ -53,9 +54,14 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 		notes = append(notes, "classes are matched by their numbers, because "+why)
 	} else {
 		var unknown []string
-		to = spelling.Match(set.ClassNames, i.ClassNames)
-		for k, name := range set.ClassNames {
+		names := slices.Clone(set.ClassNames)
+		for k, name := range names {
+			names[k] = train.Called(name, "", changes)
+		}
+		to = spelling.Match(names, i.ClassNames)
+		for k, name := range names {
 			switch {
+			case name == "": // removed
 			case to[k] < 0:
 				unknown = append(unknown, fmt.Sprintf("%.40q", name))
 			case spelling.Of(name) != spelling.Of(i.ClassNames[to[k]]):
@@ -76,7 +82,8 @@ func (i Info) match(set *data.Set, unseen bool) (to []int, notes []string, err e
 	}
 	var absent []string
 	for k := range i.Classes {
-		if !slices.Contains(to, k) && !slices.Contains(i.gone, ocl.Label(k)) {
+		parted := func(c train.Change) bool { return c.Operation == train.Split && c.Into == i.ClassNames[k] }
+		if !slices.Contains(to, k) && !slices.Contains(i.gone, ocl.Label(k)) && !slices.ContainsFunc(changes, parted) {
 			absent = append(absent, i.className(k))
 		}
 	}

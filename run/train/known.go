@@ -1,12 +1,15 @@
 package train
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
 	"ocl/checkpoint"
 	"ocl/data"
 	"ocl/internal/limit"
+	"ocl/internal/spelling"
 	"ocl/run/build"
 	"ocl/run/identity"
 )
@@ -50,6 +53,37 @@ type Change struct {
 	Samples   int    `json:"samples,omitempty"` // of a split, that are of the class Into now
 	// Pictures are the SHA-256 of their bytes as the learner sees them, in hexadecimal digits.
 	Pictures []string `json:"pictures,omitempty"`
+}
+
+// DigestOf is the digest of a picture in [Change.Pictures].
+func DigestOf(pixels []byte) string {
+	sum := sha256.Sum256(pixels)
+	return hex.EncodeToString(sum[:])
+}
+
+// Called is the name of a picture's class after some changes; "" is none, as the class was removed.
+func Called(name, digest string, changes []Change) string {
+	for _, c := range changes {
+		if spelling.Key(c.Class) == spelling.Key(name) &&
+			(c.Operation != Split || slices.Contains(c.Pictures, digest)) {
+			name = c.Into
+		}
+	}
+	return name
+}
+
+// WasSplit says whether some changes have split a class.
+func WasSplit(name string, changes []Change) bool {
+	for _, c := range changes {
+		if spelling.Key(c.Class) != spelling.Key(name) {
+			continue
+		}
+		if c.Operation == Split {
+			return true
+		}
+		name = c.Into
+	}
+	return false
 }
 
 // knownSection is the name of its section in a checkpoint.

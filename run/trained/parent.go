@@ -232,3 +232,45 @@ func openTasks(asked config.Stream) bool { return asked.Tasks == 0 && len(asked.
 func chosenTasks(s config.Stream) bool {
 	return s.Kind == config.KindClasses && s.ClassOrder.Name != config.OrderOfficial
 }
+
+// Past is a run that has learned something of what a learner knows.
+type Past struct {
+	Folder  string
+	Config  config.Config  // with paths from here
+	Data    string         // digest
+	Tasks   int            // that it has learned
+	Changes []train.Change // made to classes since, in that order
+}
+
+// Learned lists the runs that have learned, and not only changed classes: the run in a folder and those that it
+// continues, the newest first. It needs the checkpoints of all of them; after an error it has those that it found.
+func Learned(folder string) (list []Past, err error) {
+	var changes []train.Change
+	for first := true; ; first = false {
+		got, err := choose(folder, "", true)
+		if err != nil {
+			return list, err
+		}
+		made, known, before := got.saved.Identity, got.saved.Known, train.Known{}
+		if first {
+			changes = known.Changes
+		}
+		c, next := made.Config.Clone(), ""
+		if c.Parent.Run != "" {
+			next = Located(c.Parent.Run, folder)
+			parent, err := choose(next, c.Parent.Checkpoint, false)
+			if err != nil {
+				return list, err
+			}
+			before = parent.saved.Known
+		}
+		if len(known.Changes) == len(before.Changes) {
+			c.Data.Dir, c.Data.Backbone = Located(c.Data.Dir, folder), Located(c.Data.Backbone, folder)
+			list = append(list, Past{folder, c, made.Data, known.Tasks - before.Tasks, changes[len(known.Changes):]})
+		}
+		if next == "" {
+			return list, nil
+		}
+		folder = next
+	}
+}

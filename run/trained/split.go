@@ -3,8 +3,6 @@ package trained
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -196,65 +194,41 @@ func (s *splitting) read(ctx context.Context, p *Parent, by string) (err error) 
 	return nil
 }
 
-func digestOfPicture(pixels []byte) string {
-	sum := sha256.Sum256(pixels)
-	return hex.EncodeToString(sum[:])
-}
-
 // recall finds out by the data of the run, and of those that it continues, which pictures were learned as the class.
 func (s *splitting) recall(ctx context.Context) error {
 	s.learned, s.tested = map[string]int{}, map[string]bool{}
-	for folder := s.Folder; ; {
-		got, err := choose(folder, "", true)
+	runs, err := Learned(s.Folder)
+	for _, past := range runs {
 		if err != nil {
-			return err
+			break
 		}
-		made, known, before := got.saved.Identity, got.saved.Known, train.Known{}
-		c, next := made.Config.Clone(), ""
-		if c.Parent.Run != "" {
-			next = Located(c.Parent.Run, folder)
-			parent, err := choose(next, c.Parent.Checkpoint, false)
-			if err != nil {
-				return err
-			}
-			before = parent.saved.Known
+		var set *data.Set
+		if set, err = s.open(ctx, past.Config); err == nil && set.Digest != past.Data {
+			err = fmt.Errorf("%s are other pictures now", set.Name)
 		}
-		if len(known.Changes) == len(before.Changes) { // it has learned, and not only changed classes
-			c.Data.Dir, c.Data.Backbone = Located(c.Data.Dir, folder), Located(c.Data.Backbone, folder)
-			set, err := s.open(ctx, c)
-			if err == nil && set.Digest != made.Data {
-				err = fmt.Errorf("%s are other pictures now", set.Name)
-			}
-			if err == nil {
-				err = s.recallRun(ctx, set, c, known.Tasks-before.Tasks, s.known.Changes[len(known.Changes):])
-			}
-			if err != nil {
-				return err
-			}
+		if err == nil {
+			err = s.recallRun(ctx, set, past)
 		}
-		if next == "" {
-			return nil
-		}
-		folder = next
 	}
+	return err
 }
 
-// recallRun is recall by the data of one run, which has learned some tasks. changes were made to classes since.
-func (s *splitting) recallRun(ctx context.Context, set *data.Set, c config.Config, tasks int,
-	changes []train.Change) error {
-	st, err := build.NewStream(set, c)
+// recallRun is recall by the data of one run.
+func (s *splitting) recallRun(ctx context.Context, set *data.Set, past Past) error {
+	st, err := build.NewStream(set, past.Config)
 	if err != nil {
 		return err
 	}
 	each := func(b ocl.Batch, add func(digest string)) {
 		for i, y := range b.Y {
-			digest := digestOfPicture(b.Image(i))
-			if called(set.ClassName(int(y)), digest, changes) == spelling.Key(s.ClassNames[s.class]) {
+			digest := train.DigestOf(b.Image(i))
+			name := train.Called(set.ClassName(int(y)), digest, past.Changes)
+			if spelling.Key(name) == spelling.Key(s.ClassNames[s.class]) {
 				add(digest)
 			}
 		}
 	}
-	for task := st.Start(); task < tasks; task++ {
+	for task := st.Start(); task < past.Tasks; task++ {
 		for b, err := range st.Train(task) {
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
@@ -271,17 +245,6 @@ func (s *splitting) recallRun(ctx context.Context, set *data.Set, c config.Confi
 		}
 	}
 	return nil
-}
-
-// called is the key of the name of a picture's class after some changes.
-func called(name, digest string, changes []train.Change) string {
-	key := spelling.Key(name)
-	for _, c := range changes {
-		if spelling.Key(c.Class) == key && (c.Operation != train.Split || slices.Contains(c.Pictures, digest)) {
-			key = spelling.Key(c.Into)
-		}
-	}
-	return key
 }
 
 // pictures are those that get a new class: pictures of the set that were learned. One that only tested the run is not
@@ -302,7 +265,7 @@ func (s *splitting) pictures() (list []picture, err error) {
 			if err != nil {
 				return nil, err
 			}
-			digest := digestOfPicture(pixels)
+			digest := train.DigestOf(pixels)
 			left[digest]--
 			switch {
 			case s.unsure != nil, left[digest] >= 0:
