@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/learn/calibrate"
 	"ocl/learn/internal/dense"
 	"ocl/learn/optim"
 	"ocl/nn"
@@ -89,7 +90,9 @@ func (s *solved) dropClass(at int) {
 // changed says that the classes are others: what Prepare and Calibrate have computed holds no more.
 func (s *solved) changed() {
 	s.Unprepare()
-	s.fitted = nil
+	if len(s.kept.labels) >= calibrate.Least { // fewer find no other one
+		s.fitted = nil
+	}
 	s.show()
 }
 

@@ -118,7 +118,7 @@ func (s *solved) unlearn(b ocl.Batch, scale func(row []float32) float64, rest fu
 		}
 	}
 	s.Unprepare()
-	if len(s.kept.labels) > 0 {
+	if len(s.kept.labels) >= calibrate.Least { // fewer find no other one
 		s.fitted = nil
 	}
 	for i, y := range b.Y {
@@ -323,7 +323,7 @@ func (s *solved) ridgePart() checkpoint.Part {
 // it again: so it says nothing of when predictions were made.
 func (s *solved) calibrationPart() checkpoint.Part {
 	saved := s.fitted
-	if !s.ready && len(s.kept.labels) > 0 {
+	if !s.ready && len(s.kept.labels) >= calibrate.Least {
 		saved = nil
 	}
 	return checkpoint.Inline(checkpoint.Parts{calibrate.Parts(&saved), checkpoint.Then(func() error {

@@ -97,4 +97,15 @@ func TestForgottenIsNotKept(t *testing.T) {
 	if !sureOf(t, d) {
 		t.Error("no verdicts after what was kept is gone")
 	}
+	learn(t, d, samples(60, 5)) // fewer than find another calibration
+	applied(t, d)
+	if f, err := d.Forget(t.Context(), Which{IDs: []string{"id-60"}}, "test"); err != nil || f.Undone != 1 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if _, err := d.MergeClass(t.Context(), "class 1", "class 2", "test"); err != nil {
+		t.Fatal(err)
+	}
+	if !sureOf(t, d) {
+		t.Error("no verdicts after one of few samples was forgotten, and classes were merged")
+	}
 }
