@@ -34,9 +34,9 @@ func (d *Daemon) forget(ctx context.Context, w Which, means func(id, digest, who
 	}
 	var ids []string
 	var o *op
-	tried, left := map[int64]bool{}, 0
+	tried, left, lost := map[int64]bool{}, 0, 0 // lost are those of left without a picture
 	admit := func(p *part) error {
-		p.rank, left = rankOther, 0
+		p.rank, left, lost = rankOther, 0, 0
 		var learned bool
 		ids, learned = d.matching(means, retained)
 		if d.amendErr != nil && learned {
@@ -67,6 +67,9 @@ func (d *Daemon) forget(ctx context.Context, w Which, means func(id, digest, who
 				return errMoved
 			case m == nil || m.Left || d.inSums(m): // one whose id was let go of was learned
 				left++
+				if m == nil || !m.Left {
+					lost++
+				}
 			}
 			if m != nil && m.State == StateWaiting {
 				p.queued--
@@ -101,11 +104,20 @@ func (d *Daemon) forget(ctx context.Context, w Which, means func(id, digest, who
 	case d.sums && left == 0:
 		f.Note = "What was learned of them is taken out of the sums of the method, as if they had never come, and out of the versions of the weights."
 	case d.sums:
-		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them, as the journal does not have the pictures any more or a rollback came since.",
+		f.Note = fmt.Sprintf("The sums of the method still carry what was learned of %d of them. Their calibration stays until enough is learned for another one.",
 			left)
+		if lost > 0 {
+			f.Note += fmt.Sprintf(" Of %d the journal does not have the pictures any more.", lost)
+			if !d.o.Retain {
+				f.Note += " Without --retain it keeps those since the last but one snapshot, and each deletion makes new ones."
+			}
+		}
+		if lost < left {
+			f.Note += fmt.Sprintf(" Of %d a rollback, or a label that could not be undone, came before.", left-lost)
+		}
 	}
-	if !d.sums || left > 0 {
-		f.Note += " `ocl serve rebuild` learns again without them where the journal is retained."
+	if (!d.sums || left > 0) && d.journal.First() == 1 && d.o.Retain {
+		f.Note += " `ocl serve rebuild` learns again without them."
 	}
 	full := false
 	err = d.until(ctx, func() bool {

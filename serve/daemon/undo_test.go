@@ -170,7 +170,9 @@ func TestCorrectsWhatItCan(t *testing.T) {
 		t.Errorf("the label that it has: %+v, %v", r, err)
 	}
 	f, err := d.Forget(t.Context(), Which{IDs: []string{"id-1", "id-3"}}, "")
-	if err != nil || f.Undone != 0 || !strings.Contains(f.Note, "of 2 of them") {
+	if err != nil || f.Undone != 0 || !strings.Contains(f.Note, "of 2 of them") ||
+		!strings.Contains(f.Note, "Of 1 the journal does not have the pictures any more. Without --retain") ||
+		!strings.Contains(f.Note, "Of 1 a rollback, or a label") || strings.Contains(f.Note, "rebuild") {
 		t.Errorf("%+v, %v", f, err)
 	}
 	running := sums("slda")
