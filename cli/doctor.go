@@ -222,6 +222,9 @@ func writeFindings(b *strings.Builder, dir string, found *doctor.Findings) {
 			fmt.Fprintf(b, "  and %s more, which --json and -o list\n", count.Number(more))
 		}
 	}
+	if slices.ContainsFunc(found.List, func(one doctor.Finding) bool { return one.Kind == doctor.WrongLabel && !one.Sure }) {
+		b.WriteString("\n(perhaps): the picture may also be a hard one of its own class; --move leaves it.\n")
+	}
 }
 
 // summaryOf are sentences on all findings.
