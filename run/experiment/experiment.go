@@ -304,7 +304,7 @@ func (x *Experiment) unite() (err error) {
 	if x.opts.NewClasses || x.opts.resumed {
 		return nil
 	}
-	notes, err := x.parent.Moved(x.classes, x.set, x.config.Data)
+	notes, err := x.parent.Moved(x.classes, x.set)
 	x.notes = append(x.notes, notes...)
 	return err
 }

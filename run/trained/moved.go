@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ocl"
-	"ocl/config"
 	"ocl/data"
 	"ocl/internal/cause"
 	"ocl/internal/count"
@@ -25,8 +24,8 @@ var ErrMoved = errors.New("classes have other names than before")
 //
 // It is an error if the other class is not among the data, or if two classes have exchanged their names: the error has
 // the commands that change the names of the parent. Where the other class is among the data, under its name, a note
-// says so, and another one if the parent does not know its pictures. c says where the data are.
-func (p *Parent) Moved(u Union, set *data.Set, c config.Data) (notes []string, err error) {
+// says so, and another one if the parent does not know its pictures.
+func (p *Parent) Moved(u Union, set *data.Set) (notes []string, err error) {
 	if u.Names == nil || set.Sketches == nil {
 		return nil, nil
 	}
@@ -67,9 +66,19 @@ func (p *Parent) Moved(u Union, set *data.Set, c config.Data) (notes []string, e
 				cause.Shown(name), cause.Shown(was)))
 		default:
 			change := train.Change{Operation: train.Rename, Class: was, Into: name}
+			var parts []string
+			for _, other := range u.label {
+				if whose, is := from[other]; is && whose == old && int(other) >= p.Known.Classes {
+					parts = append(parts, u.Names[other])
+				}
+			}
 			switch {
 			case slices.ContainsFunc(changes, func(c train.Change) bool { return c.Class == was }):
 				continue // it became several classes, and is one of them
+			case len(parts) > 1:
+				faults = append(faults, fmt.Sprintf("%s have the pictures of %s", strings.Join(parts, " and "), was))
+				changes = append(changes, train.Change{Operation: train.Split, Class: was})
+				continue
 			case int(to) < p.Known.Classes:
 				change.Operation = train.Merge
 			}
@@ -80,8 +89,8 @@ func (p *Parent) Moved(u Union, set *data.Set, c config.Data) (notes []string, e
 	if faults == nil {
 		return notes, nil
 	}
-	return notes, cause.As(fmt.Errorf("parent.run: the parent has learned these pictures under other names: %s. Change its names, and learn on from the result: %s. Or give --new-classes (Options.NewClasses) to learn the classes as they are",
-		count.Some(shown(faults)), p.commands(changes, c)), ErrMoved)
+	return notes, cause.As(fmt.Errorf("the parent has learned these pictures under other names: %s. Change its names, and learn on from the result: %s. Or give --new-classes to learn the classes as they are",
+		count.Some(shown(faults)), p.commands(changes)), ErrMoved)
 }
 
 // source is the class of the parent, another one than own, that a class of new data has its pictures from.
@@ -100,7 +109,7 @@ func (p *Parent) source(new data.Sketch, own ocl.Label) (from ocl.Label, is bool
 }
 
 // commands are those that change classes of the parent, and learn on.
-func (p *Parent) commands(changes []train.Change, c config.Data) string {
+func (p *Parent) commands(changes []train.Change) string {
 	run := p.Folder
 	if _, err := runFolder(filepath.Dir(run)); err == nil { // of an experiment with this run
 		run = filepath.Dir(run)
@@ -108,15 +117,18 @@ func (p *Parent) commands(changes []train.Change, c config.Data) string {
 	var list []string
 	for _, change := range changes {
 		out := beside(run)
+		into := escape.Word(change.Into)
+		if change.Operation == train.Split {
+			into = "--by FOLDER"
+		}
 		list = append(list, fmt.Sprintf("`ocl classes %s %s %s %s -o %s`", escape.Word(run), change.Operation,
-			escape.Word(change.Class), escape.Word(change.Into), escape.Word(out)))
+			escape.Word(change.Class), into, escape.Word(out)))
 		run = out
 	}
-	learn := fmt.Sprintf("`ocl learn %s --data %s", escape.Word(run), c.Name)
-	if c.Dir != "" {
-		learn += " --data-dir " + escape.Word(c.Dir)
+	if slices.ContainsFunc(changes, func(c train.Change) bool { return c.Operation == train.Split }) {
+		list = append(list, "where FOLDER has the folders of only these classes")
 	}
-	return strings.Join(append(list, learn+"`"), ", ")
+	return strings.Join(append(list, fmt.Sprintf("`ocl learn %s` with the flags given here", escape.Word(run))), ", ")
 }
 
 func shown(list []string) []string {

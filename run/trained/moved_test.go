@@ -37,7 +37,7 @@ func TestMoved(t *testing.T) {
 	}{
 		{name: "renamed", new: classes{"big cat": sketch(1, 5), "wolf": sketch(11, 15)},
 			fault: "big cat has the pictures of lion.",
-			does:  "`ocl classes RUN rename lion 'big cat' -o RUN-classes`, `ocl learn RUN-classes --data folder --data-dir 'my photos'`"},
+			does:  "`ocl classes RUN rename lion 'big cat' -o RUN-classes`, `ocl learn RUN-classes` with the flags given here"},
 		{name: "pictures added", new: classes{"cat": sketch(1, 10)}, fault: "cat has the pictures of lion."},
 		{name: "too many added", new: classes{"cat": sketch(1, 11).Union(sketch(500, 500))}},
 		{name: "one of two", new: classes{"cat": data.Sketch{5000, 900000}}},
@@ -45,7 +45,7 @@ func TestMoved(t *testing.T) {
 		{name: "large", new: classes{"most": sketch(100, 420)}, fault: "most has the pictures of many."},
 		{name: "two", new: classes{"cat": sketch(1, 5), "dog": sketch(11, 15)},
 			fault: "cat has the pictures of lion, dog has the pictures of wolf.",
-			does:  "`ocl classes RUN rename lion cat -o RUN-classes`, `ocl classes RUN-classes rename wolf dog -o RUN-classes-classes`, `ocl learn RUN-classes-classes "},
+			does:  "`ocl classes RUN rename lion cat -o RUN-classes`, `ocl classes RUN-classes rename wolf dog -o RUN-classes-classes`, `ocl learn RUN-classes-classes` with"},
 		{name: "merged", new: classes{"wolf": sketch(1, 5)}, fault: "wolf has the pictures of lion.",
 			does: "`ocl classes RUN merge lion wolf -o RUN-classes`"},
 		{name: "exchanged", new: classes{"lion": sketch(11, 15), "Wolf": sketch(1, 5)},
@@ -53,7 +53,8 @@ func TestMoved(t *testing.T) {
 			does:  "`ocl classes RUN rename wolf 'wolf (before)' -o RUN-classes`, `ocl classes RUN-classes rename lion wolf -o RUN-classes-classes`, `ocl classes RUN-classes-classes rename 'wolf (before)' lion "},
 		{name: "both names", new: classes{"cat": sketch(1, 5), "LION": sketch(1, 5)},
 			note: "most pictures of cat are pictures that the parent has learned as lion, which is here too"},
-		{name: "in two", new: classes{"cub": sketch(1, 2), "old": sketch(3, 5)}, fault: "cub has the pictures of lion."},
+		{name: "in two", new: classes{"cub": sketch(1, 2), "old": sketch(3, 5)}, fault: "cub and old have the pictures of lion.",
+			does: "`ocl classes RUN split lion --by FOLDER -o RUN-classes`, where FOLDER has the folders of only these classes, `ocl learn RUN-classes`"},
 		{name: "no overlap", new: classes{"cat": sketch(50, 60), "lion": sketch(1, 9)}},
 		{name: "other capitals", new: classes{"LION": sketch(1, 5)}},
 	} {
@@ -70,7 +71,7 @@ func TestMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		notes, err := p.Moved(u, set, config.Data{Name: "folder", Dir: "my photos"})
+		notes, err := p.Moved(u, set)
 		if (err != nil) != (c.fault != "") || err != nil && !errors.Is(err, ErrMoved) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -92,7 +93,7 @@ func TestMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if notes, err := p.Moved(u, set, config.Data{}); err != nil || len(notes) != want {
+		if notes, err := p.Moved(u, set); err != nil || len(notes) != want {
 			t.Errorf("after %s: %q (%v)", name, notes, err)
 		}
 	}
