@@ -221,7 +221,9 @@ func TestVectorPages(t *testing.T) {
 				"relu gradient": func() { s.ReLUGrad(a, b) },
 				"sgd":           func() { s.SGD(a, b, 0.1, 0.2) }, "momentum": func() { s.Momentum(a, b, c, 0.1, 0.2, 0.3) },
 				"sigmoid error": func() { s.SigmoidError(a, b, c) }, "its gradient": func() { s.SigmoidErrorGrad(a, b, c, d, 2) },
-				"adam": func() { s.Adam(a, b, c, d, AdamStep{LR: 0.1, Eps: 1e-8, Correction1: 1, Correction2: 1}) },
+				"gelu": func() { s.GELU(a) }, "quick gelu": func() { s.QuickGELU(a) }, "softmax": func() { s.Softmax(a) },
+				"layer norm": func() { s.LayerNorm(a, b, c, d, 1e-6) },
+				"adam":       func() { s.Adam(a, b, c, d, AdamStep{LR: 0.1, Eps: 1e-8, Correction1: 1, Correction2: 1}) },
 			} {
 				call(fmt.Sprint(what, " of ", n), do)
 			}

@@ -266,6 +266,232 @@ DATA sigmoidvalues<>+888(SB)/4, $0x3f000000
 DATA sigmoidvalues<>+892(SB)/4, $0x3f000000
 GLOBL sigmoidvalues<>(SB), RODATA|NOPTR, $896
 
+DATA tokenvalues<>+0(SB)/4, $0x3f800000
+DATA tokenvalues<>+4(SB)/4, $0x3f800000
+DATA tokenvalues<>+8(SB)/4, $0x3f800000
+DATA tokenvalues<>+12(SB)/4, $0x3f800000
+DATA tokenvalues<>+16(SB)/4, $0x3f800000
+DATA tokenvalues<>+20(SB)/4, $0x3f800000
+DATA tokenvalues<>+24(SB)/4, $0x3f800000
+DATA tokenvalues<>+28(SB)/4, $0x3f800000
+DATA tokenvalues<>+32(SB)/4, $0x3f800000
+DATA tokenvalues<>+36(SB)/4, $0x3f800000
+DATA tokenvalues<>+40(SB)/4, $0x3f800000
+DATA tokenvalues<>+44(SB)/4, $0x3f800000
+DATA tokenvalues<>+48(SB)/4, $0x3f800000
+DATA tokenvalues<>+52(SB)/4, $0x3f800000
+DATA tokenvalues<>+56(SB)/4, $0x3f800000
+DATA tokenvalues<>+60(SB)/4, $0x3f800000
+DATA tokenvalues<>+64(SB)/4, $0x7fffffff
+DATA tokenvalues<>+68(SB)/4, $0x7fffffff
+DATA tokenvalues<>+72(SB)/4, $0x7fffffff
+DATA tokenvalues<>+76(SB)/4, $0x7fffffff
+DATA tokenvalues<>+80(SB)/4, $0x7fffffff
+DATA tokenvalues<>+84(SB)/4, $0x7fffffff
+DATA tokenvalues<>+88(SB)/4, $0x7fffffff
+DATA tokenvalues<>+92(SB)/4, $0x7fffffff
+DATA tokenvalues<>+96(SB)/4, $0x7fffffff
+DATA tokenvalues<>+100(SB)/4, $0x7fffffff
+DATA tokenvalues<>+104(SB)/4, $0x7fffffff
+DATA tokenvalues<>+108(SB)/4, $0x7fffffff
+DATA tokenvalues<>+112(SB)/4, $0x7fffffff
+DATA tokenvalues<>+116(SB)/4, $0x7fffffff
+DATA tokenvalues<>+120(SB)/4, $0x7fffffff
+DATA tokenvalues<>+124(SB)/4, $0x7fffffff
+DATA tokenvalues<>+128(SB)/4, $0xbf000000
+DATA tokenvalues<>+132(SB)/4, $0xbf000000
+DATA tokenvalues<>+136(SB)/4, $0xbf000000
+DATA tokenvalues<>+140(SB)/4, $0xbf000000
+DATA tokenvalues<>+144(SB)/4, $0xbf000000
+DATA tokenvalues<>+148(SB)/4, $0xbf000000
+DATA tokenvalues<>+152(SB)/4, $0xbf000000
+DATA tokenvalues<>+156(SB)/4, $0xbf000000
+DATA tokenvalues<>+160(SB)/4, $0xbf000000
+DATA tokenvalues<>+164(SB)/4, $0xbf000000
+DATA tokenvalues<>+168(SB)/4, $0xbf000000
+DATA tokenvalues<>+172(SB)/4, $0xbf000000
+DATA tokenvalues<>+176(SB)/4, $0xbf000000
+DATA tokenvalues<>+180(SB)/4, $0xbf000000
+DATA tokenvalues<>+184(SB)/4, $0xbf000000
+DATA tokenvalues<>+188(SB)/4, $0xbf000000
+DATA tokenvalues<>+192(SB)/4, $0xff800000
+DATA tokenvalues<>+196(SB)/4, $0xff800000
+DATA tokenvalues<>+200(SB)/4, $0xff800000
+DATA tokenvalues<>+204(SB)/4, $0xff800000
+DATA tokenvalues<>+208(SB)/4, $0xff800000
+DATA tokenvalues<>+212(SB)/4, $0xff800000
+DATA tokenvalues<>+216(SB)/4, $0xff800000
+DATA tokenvalues<>+220(SB)/4, $0xff800000
+DATA tokenvalues<>+224(SB)/4, $0xff800000
+DATA tokenvalues<>+228(SB)/4, $0xff800000
+DATA tokenvalues<>+232(SB)/4, $0xff800000
+DATA tokenvalues<>+236(SB)/4, $0xff800000
+DATA tokenvalues<>+240(SB)/4, $0xff800000
+DATA tokenvalues<>+244(SB)/4, $0xff800000
+DATA tokenvalues<>+248(SB)/4, $0xff800000
+DATA tokenvalues<>+252(SB)/4, $0xff800000
+DATA tokenvalues<>+256(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+260(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+264(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+268(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+272(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+276(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+280(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+284(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+288(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+292(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+296(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+300(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+304(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+308(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+312(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+316(SB)/4, $0x3fd9db23
+DATA tokenvalues<>+320(SB)/4, $0x3e99999a
+DATA tokenvalues<>+324(SB)/4, $0x3e99999a
+DATA tokenvalues<>+328(SB)/4, $0x3e99999a
+DATA tokenvalues<>+332(SB)/4, $0x3e99999a
+DATA tokenvalues<>+336(SB)/4, $0x3e99999a
+DATA tokenvalues<>+340(SB)/4, $0x3e99999a
+DATA tokenvalues<>+344(SB)/4, $0x3e99999a
+DATA tokenvalues<>+348(SB)/4, $0x3e99999a
+DATA tokenvalues<>+352(SB)/4, $0x3e99999a
+DATA tokenvalues<>+356(SB)/4, $0x3e99999a
+DATA tokenvalues<>+360(SB)/4, $0x3e99999a
+DATA tokenvalues<>+364(SB)/4, $0x3e99999a
+DATA tokenvalues<>+368(SB)/4, $0x3e99999a
+DATA tokenvalues<>+372(SB)/4, $0x3e99999a
+DATA tokenvalues<>+376(SB)/4, $0x3e99999a
+DATA tokenvalues<>+380(SB)/4, $0x3e99999a
+DATA tokenvalues<>+384(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+388(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+392(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+396(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+400(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+404(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+408(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+412(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+416(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+420(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+424(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+428(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+432(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+436(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+440(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+444(SB)/4, $0x3d121fb6
+DATA tokenvalues<>+448(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+452(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+456(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+460(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+464(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+468(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+472(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+476(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+480(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+484(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+488(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+492(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+496(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+500(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+504(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+508(SB)/4, $0xbe20f9d8
+DATA tokenvalues<>+512(SB)/4, $0x3e534e55
+DATA tokenvalues<>+516(SB)/4, $0x3e534e55
+DATA tokenvalues<>+520(SB)/4, $0x3e534e55
+DATA tokenvalues<>+524(SB)/4, $0x3e534e55
+DATA tokenvalues<>+528(SB)/4, $0x3e534e55
+DATA tokenvalues<>+532(SB)/4, $0x3e534e55
+DATA tokenvalues<>+536(SB)/4, $0x3e534e55
+DATA tokenvalues<>+540(SB)/4, $0x3e534e55
+DATA tokenvalues<>+544(SB)/4, $0x3e534e55
+DATA tokenvalues<>+548(SB)/4, $0x3e534e55
+DATA tokenvalues<>+552(SB)/4, $0x3e534e55
+DATA tokenvalues<>+556(SB)/4, $0x3e534e55
+DATA tokenvalues<>+560(SB)/4, $0x3e534e55
+DATA tokenvalues<>+564(SB)/4, $0x3e534e55
+DATA tokenvalues<>+568(SB)/4, $0x3e534e55
+DATA tokenvalues<>+572(SB)/4, $0x3e534e55
+DATA tokenvalues<>+576(SB)/4, $0xbd5be361
+DATA tokenvalues<>+580(SB)/4, $0xbd5be361
+DATA tokenvalues<>+584(SB)/4, $0xbd5be361
+DATA tokenvalues<>+588(SB)/4, $0xbd5be361
+DATA tokenvalues<>+592(SB)/4, $0xbd5be361
+DATA tokenvalues<>+596(SB)/4, $0xbd5be361
+DATA tokenvalues<>+600(SB)/4, $0xbd5be361
+DATA tokenvalues<>+604(SB)/4, $0xbd5be361
+DATA tokenvalues<>+608(SB)/4, $0xbd5be361
+DATA tokenvalues<>+612(SB)/4, $0xbd5be361
+DATA tokenvalues<>+616(SB)/4, $0xbd5be361
+DATA tokenvalues<>+620(SB)/4, $0xbd5be361
+DATA tokenvalues<>+624(SB)/4, $0xbd5be361
+DATA tokenvalues<>+628(SB)/4, $0xbd5be361
+DATA tokenvalues<>+632(SB)/4, $0xbd5be361
+DATA tokenvalues<>+636(SB)/4, $0xbd5be361
+DATA tokenvalues<>+640(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+644(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+648(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+652(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+656(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+660(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+664(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+668(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+672(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+676(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+680(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+684(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+688(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+692(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+696(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+700(SB)/4, $0x3e03a5a9
+DATA tokenvalues<>+704(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+708(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+712(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+716(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+720(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+724(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+728(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+732(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+736(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+740(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+744(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+748(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+752(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+756(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+760(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+764(SB)/4, $0x3dcc9f72
+DATA tokenvalues<>+768(SB)/4, $0x3df74dda
+DATA tokenvalues<>+772(SB)/4, $0x3df74dda
+DATA tokenvalues<>+776(SB)/4, $0x3df74dda
+DATA tokenvalues<>+780(SB)/4, $0x3df74dda
+DATA tokenvalues<>+784(SB)/4, $0x3df74dda
+DATA tokenvalues<>+788(SB)/4, $0x3df74dda
+DATA tokenvalues<>+792(SB)/4, $0x3df74dda
+DATA tokenvalues<>+796(SB)/4, $0x3df74dda
+DATA tokenvalues<>+800(SB)/4, $0x3df74dda
+DATA tokenvalues<>+804(SB)/4, $0x3df74dda
+DATA tokenvalues<>+808(SB)/4, $0x3df74dda
+DATA tokenvalues<>+812(SB)/4, $0x3df74dda
+DATA tokenvalues<>+816(SB)/4, $0x3df74dda
+DATA tokenvalues<>+820(SB)/4, $0x3df74dda
+DATA tokenvalues<>+824(SB)/4, $0x3df74dda
+DATA tokenvalues<>+828(SB)/4, $0x3df74dda
+DATA tokenvalues<>+832(SB)/4, $0x3df50035
+DATA tokenvalues<>+836(SB)/4, $0x3df50035
+DATA tokenvalues<>+840(SB)/4, $0x3df50035
+DATA tokenvalues<>+844(SB)/4, $0x3df50035
+DATA tokenvalues<>+848(SB)/4, $0x3df50035
+DATA tokenvalues<>+852(SB)/4, $0x3df50035
+DATA tokenvalues<>+856(SB)/4, $0x3df50035
+DATA tokenvalues<>+860(SB)/4, $0x3df50035
+DATA tokenvalues<>+864(SB)/4, $0x3df50035
+DATA tokenvalues<>+868(SB)/4, $0x3df50035
+DATA tokenvalues<>+872(SB)/4, $0x3df50035
+DATA tokenvalues<>+876(SB)/4, $0x3df50035
+DATA tokenvalues<>+880(SB)/4, $0x3df50035
+DATA tokenvalues<>+884(SB)/4, $0x3df50035
+DATA tokenvalues<>+888(SB)/4, $0x3df50035
+DATA tokenvalues<>+892(SB)/4, $0x3df50035
+GLOBL tokenvalues<>(SB), RODATA|NOPTR, $896
+
 // func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·planeSumAVX512(SB), NOSPLIT, $0-36
@@ -376,7 +602,7 @@ lastrow9:
 	VMOVHLPS      X0, X0, X1
 	VADDPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
-	VADDSS        X1, X0, X0
+	VADDPS        X1, X0, X0
 	MOVSS         X0, sum+32(FP)
 	VZEROUPPER
 	RET
@@ -516,7 +742,7 @@ lastrow9:
 	VMOVHLPS      X1, X1, X0
 	VADDPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
-	VADDSS        X0, X1, X1
+	VADDPS        X0, X1, X1
 	MOVSS         X1, sum+40(FP)
 	VZEROUPPER
 	RET
@@ -829,7 +1055,7 @@ lastrow9:
 	VMOVHLPS      X1, X1, X0
 	VADDPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
-	VADDSS        X0, X1, X1
+	VADDPS        X0, X1, X1
 	MOVSS         X1, sg+48(FP)
 	VADDPS        Z7, Z5, Z5
 	VADDPS        Z8, Z6, Z6
@@ -841,7 +1067,7 @@ lastrow9:
 	VMOVHLPS      X5, X5, X0
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
-	VADDSS        X0, X5, X5
+	VADDPS        X0, X5, X5
 	MOVSS         X5, sgz+52(FP)
 	VZEROUPPER
 	RET
@@ -1039,7 +1265,7 @@ lastrow9:
 	VMOVHLPS      X2, X2, X0
 	VADDPS        X0, X2, X2
 	VMOVSHDUP     X2, X0
-	VADDSS        X0, X2, X2
+	VADDPS        X0, X2, X2
 	MOVSS         X2, sg+56(FP)
 	VADDPS        Z8, Z6, Z6
 	VADDPS        Z9, Z7, Z7
@@ -1051,7 +1277,7 @@ lastrow9:
 	VMOVHLPS      X6, X6, X0
 	VADDPS        X0, X6, X6
 	VMOVSHDUP     X6, X0
-	VADDSS        X0, X6, X6
+	VADDPS        X0, X6, X6
 	MOVSS         X6, sgz+60(FP)
 	VZEROUPPER
 	RET
@@ -2669,6 +2895,652 @@ group1:
 	VZEROUPPER
 	RET
 
+// func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+// Requires: AVX, AVX512F
+TEXT ·normaliseAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         gamma+16(FP), DX
+	MOVQ         beta+24(FP), BX
+	VBROADCASTSS mean+40(FP), Z0
+	VBROADCASTSS scale+44(FP), Z1
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ        SI, $0x00000020
+	JLT         rest2
+	VMOVUPS     (CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     (DX)(DI*1), Z3
+	VFMADD213PS (BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, (AX)(DI*1)
+	VMOVUPS     64(CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     64(DX)(DI*1), Z3
+	VFMADD213PS 64(BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, 64(AX)(DI*1)
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000020, SI
+	JMP         vectors1
+
+rest2:
+vectors3:
+	CMPQ        SI, $0x00000010
+	JLT         rest4
+	VMOVUPS     (CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     (DX)(DI*1), Z3
+	VFMADD213PS (BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, (AX)(DI*1)
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, SI
+	JMP         vectors3
+
+rest4:
+	TESTQ       SI, SI
+	JZ          done5
+	VMOVUPS.Z   (CX)(DI*1), K1, Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS.Z   (DX)(DI*1), K1, Z0
+	VMOVUPS.Z   (BX)(DI*1), K1, Z1
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, K1, (AX)(DI*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func softmaxAVX512(x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·softmaxAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	VMOVUPS tokenvalues<>+192(SB), Z0
+	VMOVUPS tokenvalues<>+192(SB), Z1
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ    CX, $0x00000020
+	JLT     rest2
+	VMOVUPS (AX)(DX*1), Z2
+	VMAXPS  Z2, Z0, Z0
+	VMOVUPS 64(AX)(DX*1), Z2
+	VMAXPS  Z2, Z1, Z1
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, CX
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    CX, $0x00000010
+	JLT     rest4
+	VMOVUPS (AX)(DX*1), Z2
+	VMAXPS  Z2, Z0, Z0
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors3
+
+rest4:
+	TESTQ     CX, CX
+	JZ        done5
+	VMOVUPS.Z (AX)(DX*1), K1, Z2
+	VMAXPS    Z2, Z0, K1, Z0
+
+done5:
+	VMAXPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VMAXPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VMAXPS        X1, X0, X0
+	VBROADCASTSS  X0, Z0
+	VPXORD        Z3, Z3, Z3
+	VPXORD        Z4, Z4, Z4
+	MOVQ          n+8(FP), CX
+	MOVQ          CX, DX
+	ANDQ          $0x0000000f, DX
+	LEAQ          bitmask<>+0(SB), BX
+	MOVWLZX       (BX)(DX*2), DX
+	KMOVW         DX, K1
+	XORQ          DX, DX
+
+vectors6:
+	CMPQ         CX, $0x00000020
+	JLT          rest7
+	VMOVUPS      (AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z5, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z5, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors6
+
+rest7:
+vectors8:
+	CMPQ         CX, $0x00000010
+	JLT          rest9
+	VMOVUPS      (AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z5, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors8
+
+rest9:
+	TESTQ        CX, CX
+	JZ           done10
+	VMOVUPS.Z    (AX)(DX*1), K1, Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z0
+	VSUBPS       sigmoidvalues<>+192(SB), Z0, Z0
+	VCVTTPS2DQ   Z0, Z0
+	VCVTDQ2PS    Z0, Z2
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z2, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z2, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z2
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
+	VPADDD       sigmoidvalues<>+448(SB), Z0, Z0
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z3, Z3
+	VMOVUPS      Z2, K1, (AX)(DX*1)
+
+done10:
+	VADDPS        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VMOVHLPS      X3, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSHDUP     X3, X0
+	VADDPS        X0, X3, X3
+	VBROADCASTSS  X3, Z0
+	VMOVUPS       tokenvalues<>+0(SB), Z1
+	VDIVPS        Z0, Z1, Z1
+	MOVQ          n+8(FP), CX
+	MOVQ          CX, DX
+	ANDQ          $0x0000000f, DX
+	LEAQ          bitmask<>+0(SB), BX
+	MOVWLZX       (BX)(DX*2), DX
+	KMOVW         DX, K1
+	XORQ          DX, DX
+
+vectors11:
+	CMPQ    CX, $0x00000020
+	JLT     rest12
+	VMULPS  (AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	VMULPS  64(AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, 64(AX)(DX*1)
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, CX
+	JMP     vectors11
+
+rest12:
+vectors13:
+	CMPQ    CX, $0x00000010
+	JLT     rest14
+	VMULPS  (AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors13
+
+rest14:
+	TESTQ     CX, CX
+	JZ        done15
+	VMOVUPS.Z (AX)(DX*1), K1, Z0
+	VMULPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*1)
+
+done15:
+	VZEROUPPER
+	RET
+
+// func geluAVX512(x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMOVUPS.Z    (AX)(DX*1), K1, Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, K1, (AX)(DX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func quickGELUAVX512(x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·quickGELUAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMOVUPS.Z    (AX)(DX*1), K1, Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)(DX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
 // func planeSumAVX2(x *float32, rows int, cols int, stride int) (sum float32)
 // Requires: AVX, SSE
 TEXT ·planeSumAVX2(SB), NOSPLIT, $0-36
@@ -2777,7 +3649,7 @@ lastrow9:
 	VMOVHLPS     X0, X0, X1
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
-	VADDSS       X1, X0, X0
+	VADDPS       X1, X0, X0
 	MOVSS        X0, sum+32(FP)
 	VZEROUPPER
 	RET
@@ -2915,7 +3787,7 @@ lastrow9:
 	VMOVHLPS     X1, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
-	VADDSS       X0, X1, X1
+	VADDPS       X0, X1, X1
 	MOVSS        X1, sum+40(FP)
 	VZEROUPPER
 	RET
@@ -3266,7 +4138,7 @@ lastrow9:
 	VMOVHLPS     X1, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
-	VADDSS       X0, X1, X1
+	VADDPS       X0, X1, X1
 	MOVSS        X1, sg+48(FP)
 	VADDPS       Y7, Y5, Y5
 	VADDPS       Y8, Y6, Y6
@@ -3276,7 +4148,7 @@ lastrow9:
 	VMOVHLPS     X5, X5, X0
 	VADDPS       X0, X5, X5
 	VMOVSHDUP    X5, X0
-	VADDSS       X0, X5, X5
+	VADDPS       X0, X5, X5
 	MOVSS        X5, sgz+52(FP)
 	VZEROUPPER
 	RET
@@ -3536,7 +4408,7 @@ lastrow15:
 	VMOVHLPS     X2, X2, X0
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
-	VADDSS       X0, X2, X2
+	VADDPS       X0, X2, X2
 	MOVSS        X2, sg+56(FP)
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y9, Y7, Y7
@@ -3546,7 +4418,7 @@ lastrow15:
 	VMOVHLPS     X6, X6, X0
 	VADDPS       X0, X6, X6
 	VMOVSHDUP    X6, X0
-	VADDSS       X0, X6, X6
+	VADDPS       X0, X6, X6
 	MOVSS        X6, sgz+60(FP)
 	VZEROUPPER
 	RET
@@ -5547,6 +6419,742 @@ group1:
 	ADDQ       $0x20, AX
 	DECQ       DX
 	JNZ        group1
+	VZEROUPPER
+	RET
+
+// func normaliseAVX2(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+// Requires: AVX, FMA3
+TEXT ·normaliseAVX2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         gamma+16(FP), DX
+	MOVQ         beta+24(FP), BX
+	VBROADCASTSS mean+40(FP), Y0
+	VBROADCASTSS scale+44(FP), Y1
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, R8
+	ANDQ         $0x00000007, R8
+	LEAQ         lanemask<>+32(SB), DI
+	MOVQ         R8, R9
+	NEGQ         R9
+	VMOVUPS      (DI)(R9*4), Y2
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ        SI, $0x00000010
+	JLT         rest2
+	VMOVUPS     (CX)(DI*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (DX)(DI*1), Y4
+	VFMADD213PS (BX)(DI*1), Y4, Y3
+	VMOVUPS     Y3, (AX)(DI*1)
+	VMOVUPS     32(CX)(DI*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(DX)(DI*1), Y4
+	VFMADD213PS 32(BX)(DI*1), Y4, Y3
+	VMOVUPS     Y3, 32(AX)(DI*1)
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, SI
+	JMP         vectors1
+
+rest2:
+vectors3:
+	CMPQ        SI, $0x00000008
+	JLT         rest4
+	VMOVUPS     (CX)(DI*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (DX)(DI*1), Y4
+	VFMADD213PS (BX)(DI*1), Y4, Y3
+	VMOVUPS     Y3, (AX)(DI*1)
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000008, SI
+	JMP         vectors3
+
+rest4:
+	TESTQ        SI, SI
+	JZ           done5
+	VMASKMOVPS   (CX)(DI*1), Y2, Y3
+	VSUBPS       Y0, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VMASKMOVPS   (DX)(DI*1), Y2, Y0
+	VMASKMOVPS   (BX)(DI*1), Y2, Y1
+	VFMADD213PS  Y1, Y0, Y3
+	VMOVAPS      X3, X0
+	LEAQ         (AX)(DI*1), AX
+	TESTQ        $0x00000004, R8
+	JZ           two6
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+two6:
+	TESTQ    $0x00000002, R8
+	JZ       one7
+	VMOVLPS  X0, (AX)
+	VMOVHLPS X0, X0, X0
+	ADDQ     $0x00000008, AX
+
+one7:
+	TESTQ  $0x00000001, R8
+	JZ     stored8
+	VMOVSS X0, (AX)
+
+stored8:
+done5:
+	VZEROUPPER
+	RET
+
+// func softmaxAVX2(x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxAVX2(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	VMOVUPS tokenvalues<>+192(SB), Y0
+	VMOVUPS tokenvalues<>+192(SB), Y1
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x00000007, DX
+	LEAQ    lanemask<>+32(SB), BX
+	NEGQ    DX
+	VMOVUPS (BX)(DX*4), Y2
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ    CX, $0x00000010
+	JLT     rest2
+	VMOVUPS (AX)(DX*1), Y3
+	VMAXPS  Y3, Y0, Y0
+	VMOVUPS 32(AX)(DX*1), Y3
+	VMAXPS  Y3, Y1, Y1
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    CX, $0x00000008
+	JLT     rest4
+	VMOVUPS (AX)(DX*1), Y3
+	VMAXPS  Y3, Y0, Y0
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, CX
+	JMP     vectors3
+
+rest4:
+	TESTQ      CX, CX
+	JZ         done5
+	VMASKMOVPS (AX)(DX*1), Y2, Y3
+	VMOVUPS    tokenvalues<>+192(SB), Y4
+	VBLENDVPS  Y2, Y3, Y4, Y3
+	VMAXPS     Y3, Y0, Y0
+
+done5:
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X1, X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         n+8(FP), CX
+	MOVQ         CX, BX
+	ANDQ         $0x00000007, BX
+	LEAQ         lanemask<>+32(SB), DX
+	MOVQ         BX, SI
+	NEGQ         SI
+	VMOVUPS      (DX)(SI*4), Y3
+	XORQ         DX, DX
+
+vectors6:
+	CMPQ         CX, $0x00000010
+	JLT          rest7
+	VMOVUPS      (AX)(DX*1), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      sigmoidvalues<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       sigmoidvalues<>+128(SB), Y4, Y5
+	VSUBPS       sigmoidvalues<>+192(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VCVTDQ2PS    Y5, Y6
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y6, Y4
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y6, Y4
+	VMOVUPS      sigmoidvalues<>+512(SB), Y6
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VPADDD       sigmoidvalues<>+448(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y1, Y1
+	VMOVUPS      Y6, (AX)(DX*1)
+	VMOVUPS      32(AX)(DX*1), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      sigmoidvalues<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       sigmoidvalues<>+128(SB), Y4, Y5
+	VSUBPS       sigmoidvalues<>+192(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VCVTDQ2PS    Y5, Y6
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y6, Y4
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y6, Y4
+	VMOVUPS      sigmoidvalues<>+512(SB), Y6
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VPADDD       sigmoidvalues<>+448(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y2, Y2
+	VMOVUPS      Y6, 32(AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors6
+
+rest7:
+vectors8:
+	CMPQ         CX, $0x00000008
+	JLT          rest9
+	VMOVUPS      (AX)(DX*1), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      sigmoidvalues<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       sigmoidvalues<>+128(SB), Y4, Y5
+	VSUBPS       sigmoidvalues<>+192(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VCVTDQ2PS    Y5, Y6
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y6, Y4
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y6, Y4
+	VMOVUPS      sigmoidvalues<>+512(SB), Y6
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y6
+	VPADDD       sigmoidvalues<>+448(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y1, Y1
+	VMOVUPS      Y6, (AX)(DX*1)
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, CX
+	JMP          vectors8
+
+rest9:
+	TESTQ        CX, CX
+	JZ           done10
+	VMASKMOVPS   (AX)(DX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      sigmoidvalues<>+64(SB), Y0
+	VMAXPS       Y4, Y0, Y4
+	VMULPS       sigmoidvalues<>+128(SB), Y4, Y0
+	VSUBPS       sigmoidvalues<>+192(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VCVTDQ2PS    Y0, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y4
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y4
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y4, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y3, Y5, Y5
+	VADDPS       Y5, Y1, Y1
+	VMOVAPS      X5, X0
+	LEAQ         (AX)(DX*1), CX
+	TESTQ        $0x00000004, BX
+	JZ           two11
+	VMOVUPS      X0, (CX)
+	VEXTRACTF128 $0x01, Y5, X0
+	ADDQ         $0x00000010, CX
+
+two11:
+	TESTQ    $0x00000002, BX
+	JZ       one12
+	VMOVLPS  X0, (CX)
+	VMOVHLPS X0, X0, X0
+	ADDQ     $0x00000008, CX
+
+one12:
+	TESTQ  $0x00000001, BX
+	JZ     stored13
+	VMOVSS X0, (CX)
+
+stored13:
+done10:
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMOVHLPS     X1, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VBROADCASTSS X1, Y0
+	VMOVUPS      tokenvalues<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
+	MOVQ         n+8(FP), CX
+	MOVQ         CX, BX
+	ANDQ         $0x00000007, BX
+	LEAQ         lanemask<>+32(SB), DX
+	MOVQ         BX, SI
+	NEGQ         SI
+	VMOVUPS      (DX)(SI*4), Y0
+	XORQ         DX, DX
+
+vectors14:
+	CMPQ    CX, $0x00000010
+	JLT     rest15
+	VMULPS  (AX)(DX*1), Y1, Y2
+	VMOVUPS Y2, (AX)(DX*1)
+	VMULPS  32(AX)(DX*1), Y1, Y2
+	VMOVUPS Y2, 32(AX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors14
+
+rest15:
+vectors16:
+	CMPQ    CX, $0x00000008
+	JLT     rest17
+	VMULPS  (AX)(DX*1), Y1, Y2
+	VMOVUPS Y2, (AX)(DX*1)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, CX
+	JMP     vectors16
+
+rest17:
+	TESTQ        CX, CX
+	JZ           done18
+	VMASKMOVPS   (AX)(DX*1), Y0, Y0
+	VMULPS       Y0, Y1, Y0
+	VMOVAPS      X0, X1
+	LEAQ         (AX)(DX*1), AX
+	TESTQ        $0x00000004, BX
+	JZ           two19
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $0x00000010, AX
+
+two19:
+	TESTQ    $0x00000002, BX
+	JZ       one20
+	VMOVLPS  X1, (AX)
+	VMOVHLPS X1, X1, X1
+	ADDQ     $0x00000008, AX
+
+one20:
+	TESTQ  $0x00000001, BX
+	JZ     stored21
+	VMOVSS X1, (AX)
+
+stored21:
+done18:
+	VZEROUPPER
+	RET
+
+// func geluAVX2(x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluAVX2(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, BX
+	ANDQ    $0x00000007, BX
+	LEAQ    lanemask<>+32(SB), DX
+	MOVQ    BX, SI
+	NEGQ    SI
+	VMOVUPS (DX)(SI*4), Y0
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000010
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Y1
+	VANDPS       tokenvalues<>+64(SB), Y1, Y2
+	VMOVUPS      tokenvalues<>+0(SB), Y3
+	VMOVAPS      Y3, Y4
+	VFMADD231PS  tokenvalues<>+320(SB), Y2, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      tokenvalues<>+384(SB), Y4
+	VFMADD213PS  tokenvalues<>+448(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+512(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+576(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+640(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+704(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+768(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+832(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y2, Y2
+	VMULPS       tokenvalues<>+128(SB), Y2, Y2
+	VMOVUPS      sigmoidvalues<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       sigmoidvalues<>+128(SB), Y2, Y3
+	VSUBPS       sigmoidvalues<>+192(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VCVTDQ2PS    Y3, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y2
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y4, Y1, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y2
+	VMOVUPS      Y2, (AX)(DX*1)
+	VMOVUPS      32(AX)(DX*1), Y1
+	VANDPS       tokenvalues<>+64(SB), Y1, Y2
+	VMOVUPS      tokenvalues<>+0(SB), Y3
+	VMOVAPS      Y3, Y4
+	VFMADD231PS  tokenvalues<>+320(SB), Y2, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      tokenvalues<>+384(SB), Y4
+	VFMADD213PS  tokenvalues<>+448(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+512(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+576(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+640(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+704(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+768(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+832(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y2, Y2
+	VMULPS       tokenvalues<>+128(SB), Y2, Y2
+	VMOVUPS      sigmoidvalues<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       sigmoidvalues<>+128(SB), Y2, Y3
+	VSUBPS       sigmoidvalues<>+192(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VCVTDQ2PS    Y3, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y2
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y4, Y1, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000008
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Y1
+	VANDPS       tokenvalues<>+64(SB), Y1, Y2
+	VMOVUPS      tokenvalues<>+0(SB), Y3
+	VMOVAPS      Y3, Y4
+	VFMADD231PS  tokenvalues<>+320(SB), Y2, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      tokenvalues<>+384(SB), Y4
+	VFMADD213PS  tokenvalues<>+448(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+512(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+576(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+640(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+704(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+768(SB), Y3, Y4
+	VFMADD213PS  tokenvalues<>+832(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y2, Y2
+	VMULPS       tokenvalues<>+128(SB), Y2, Y2
+	VMOVUPS      sigmoidvalues<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       sigmoidvalues<>+128(SB), Y2, Y3
+	VSUBPS       sigmoidvalues<>+192(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VCVTDQ2PS    Y3, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y2
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y4, Y1, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y2
+	VMOVUPS      Y2, (AX)(DX*1)
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMASKMOVPS   (AX)(DX*1), Y0, Y0
+	VANDPS       tokenvalues<>+64(SB), Y0, Y1
+	VMOVUPS      tokenvalues<>+0(SB), Y2
+	VMOVAPS      Y2, Y3
+	VFMADD231PS  tokenvalues<>+320(SB), Y1, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMOVUPS      tokenvalues<>+384(SB), Y3
+	VFMADD213PS  tokenvalues<>+448(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+512(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+576(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+640(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+704(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+768(SB), Y2, Y3
+	VFMADD213PS  tokenvalues<>+832(SB), Y2, Y3
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y1, Y1, Y1
+	VMULPS       tokenvalues<>+128(SB), Y1, Y1
+	VMOVUPS      sigmoidvalues<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       sigmoidvalues<>+128(SB), Y1, Y2
+	VSUBPS       sigmoidvalues<>+192(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VCVTDQ2PS    Y2, Y4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y4, Y1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y4, Y1
+	VMOVUPS      sigmoidvalues<>+512(SB), Y4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y1, Y4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y1, Y4
+	VPADDD       sigmoidvalues<>+448(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VSUBPS       Y3, Y0, Y1
+	VBLENDVPS    Y0, Y3, Y1, Y1
+	VMOVAPS      X1, X0
+	LEAQ         (AX)(DX*1), AX
+	TESTQ        $0x00000004, BX
+	JZ           two6
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	ADDQ         $0x00000010, AX
+
+two6:
+	TESTQ    $0x00000002, BX
+	JZ       one7
+	VMOVLPS  X0, (AX)
+	VMOVHLPS X0, X0, X0
+	ADDQ     $0x00000008, AX
+
+one7:
+	TESTQ  $0x00000001, BX
+	JZ     stored8
+	VMOVSS X0, (AX)
+
+stored8:
+done5:
+	VZEROUPPER
+	RET
+
+// func quickGELUAVX2(x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·quickGELUAVX2(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, BX
+	ANDQ    $0x00000007, BX
+	LEAQ    lanemask<>+32(SB), DX
+	MOVQ    BX, SI
+	NEGQ    SI
+	VMOVUPS (DX)(SI*4), Y0
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000010
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Y1
+	VMULPS       tokenvalues<>+256(SB), Y1, Y2
+	VORPS        sigmoidvalues<>+0(SB), Y2, Y3
+	VMOVUPS      sigmoidvalues<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       sigmoidvalues<>+128(SB), Y3, Y4
+	VSUBPS       sigmoidvalues<>+192(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VCVTDQ2PS    Y4, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y3
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VADDPS       sigmoidvalues<>+384(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+384(SB), Y4
+	VBLENDVPS    Y2, Y5, Y4, Y4
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      Y4, (AX)(DX*1)
+	VMOVUPS      32(AX)(DX*1), Y1
+	VMULPS       tokenvalues<>+256(SB), Y1, Y2
+	VORPS        sigmoidvalues<>+0(SB), Y2, Y3
+	VMOVUPS      sigmoidvalues<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       sigmoidvalues<>+128(SB), Y3, Y4
+	VSUBPS       sigmoidvalues<>+192(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VCVTDQ2PS    Y4, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y3
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VADDPS       sigmoidvalues<>+384(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+384(SB), Y4
+	VBLENDVPS    Y2, Y5, Y4, Y4
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      Y4, 32(AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000008
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Y1
+	VMULPS       tokenvalues<>+256(SB), Y1, Y2
+	VORPS        sigmoidvalues<>+0(SB), Y2, Y3
+	VMOVUPS      sigmoidvalues<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       sigmoidvalues<>+128(SB), Y3, Y4
+	VSUBPS       sigmoidvalues<>+192(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VCVTDQ2PS    Y4, Y5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y5, Y3
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+512(SB), Y5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y3, Y5
+	VPADDD       sigmoidvalues<>+448(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VADDPS       sigmoidvalues<>+384(SB), Y5, Y3
+	VMOVUPS      sigmoidvalues<>+384(SB), Y4
+	VBLENDVPS    Y2, Y5, Y4, Y4
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      Y4, (AX)(DX*1)
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMASKMOVPS   (AX)(DX*1), Y0, Y0
+	VMULPS       tokenvalues<>+256(SB), Y0, Y1
+	VORPS        sigmoidvalues<>+0(SB), Y1, Y2
+	VMOVUPS      sigmoidvalues<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       sigmoidvalues<>+128(SB), Y2, Y3
+	VSUBPS       sigmoidvalues<>+192(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VCVTDQ2PS    Y3, Y4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y4, Y2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y4, Y2
+	VMOVUPS      sigmoidvalues<>+512(SB), Y4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y2, Y4
+	VPADDD       sigmoidvalues<>+448(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       sigmoidvalues<>+384(SB), Y4, Y2
+	VMOVUPS      sigmoidvalues<>+384(SB), Y3
+	VBLENDVPS    Y1, Y4, Y3, Y3
+	VDIVPS       Y2, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVAPS      X3, X0
+	LEAQ         (AX)(DX*1), AX
+	TESTQ        $0x00000004, BX
+	JZ           two6
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+two6:
+	TESTQ    $0x00000002, BX
+	JZ       one7
+	VMOVLPS  X0, (AX)
+	VMOVHLPS X0, X0, X0
+	ADDQ     $0x00000008, AX
+
+one7:
+	TESTQ  $0x00000001, BX
+	JZ     stored8
+	VMOVSS X0, (AX)
+
+stored8:
+done5:
 	VZEROUPPER
 	RET
 

@@ -119,6 +119,26 @@ func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n i
 //go:noescape
 func laneSumsAVX512(dst *float32, src *float32, groups int)
 
+// normaliseAVX512 writes y = (x-mean)·scale·gamma + beta.
+//
+//go:noescape
+func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+
+// softmaxAVX512 writes x = e^x / Σ e^x.
+//
+//go:noescape
+func softmaxAVX512(x *float32, n int)
+
+// geluAVX512 writes x·Φ(x), with Φ the normal distribution.
+//
+//go:noescape
+func geluAVX512(x *float32, n int)
+
+// quickGELUAVX512 writes x/(1+e^(-1.702·x)).
+//
+//go:noescape
+func quickGELUAVX512(x *float32, n int)
+
 // planeSumAVX2 returns Σ x over the area.
 //
 //go:noescape
@@ -233,6 +253,26 @@ func sigmoidErrorGradAVX2(d *float32, y *float32, t *float32, in *float32, n int
 //
 //go:noescape
 func laneSumsAVX2(dst *float32, src *float32, groups int)
+
+// normaliseAVX2 writes y = (x-mean)·scale·gamma + beta.
+//
+//go:noescape
+func normaliseAVX2(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+
+// softmaxAVX2 writes x = e^x / Σ e^x.
+//
+//go:noescape
+func softmaxAVX2(x *float32, n int)
+
+// geluAVX2 writes x·Φ(x), with Φ the normal distribution.
+//
+//go:noescape
+func geluAVX2(x *float32, n int)
+
+// quickGELUAVX2 writes x/(1+e^(-1.702·x)).
+//
+//go:noescape
+func quickGELUAVX2(x *float32, n int)
 
 // transposeAVX2 writes dst[j·dstStride+i] = src[i·srcStride+j] for i < 8·down, j < 8·across.
 //
@@ -424,6 +464,38 @@ func (i isa) laneSums(dst *float32, src *float32, groups int) {
 		laneSumsAVX512(dst, src, groups)
 	} else {
 		laneSumsAVX2(dst, src, groups)
+	}
+}
+
+func (i isa) normalise(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32) {
+	if i == avx512 {
+		normaliseAVX512(y, x, gamma, beta, n, mean, scale)
+	} else {
+		normaliseAVX2(y, x, gamma, beta, n, mean, scale)
+	}
+}
+
+func (i isa) softmax(x *float32, n int) {
+	if i == avx512 {
+		softmaxAVX512(x, n)
+	} else {
+		softmaxAVX2(x, n)
+	}
+}
+
+func (i isa) gelu(x *float32, n int) {
+	if i == avx512 {
+		geluAVX512(x, n)
+	} else {
+		geluAVX2(x, n)
+	}
+}
+
+func (i isa) quickGELU(x *float32, n int) {
+	if i == avx512 {
+		quickGELUAVX512(x, n)
+	} else {
+		quickGELUAVX2(x, n)
 	}
 }
 

@@ -57,6 +57,12 @@ func (i isa) sigmoidErrorGrad(d *float32, y *float32, t *float32, in *float32, n
 	panic(noVectors)
 }
 func (i isa) laneSums(dst *float32, src *float32, groups int) { panic(noVectors) }
+func (i isa) normalise(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32) {
+	panic(noVectors)
+}
+func (i isa) softmax(x *float32, n int)   { panic(noVectors) }
+func (i isa) gelu(x *float32, n int)      { panic(noVectors) }
+func (i isa) quickGELU(x *float32, n int) { panic(noVectors) }
 func (i isa) transpose(dst *float32, dstStride int, src *float32, srcStride int, down int, across int) {
 	panic(noVectors)
 }

@@ -415,6 +415,7 @@ func TestShortSlices(t *testing.T) {
 			"dot":                     func() { s.Dot(y, x) },
 			"sigmoid error":           func() { s.SigmoidError(x, x, y) },
 			"sigmoid error gradient":  func() { s.SigmoidErrorGrad(x, x, x, y, 1) },
+			"layer norm":              func() { s.LayerNorm(y, x, x, x, 1) },
 			"lane sums":               func() { s.LaneSums(x[:8], y) },
 			"transpose":               func() { s.Transpose(y, 5, x, 6, 5, 6) },
 			"split":                   func() { s.Split(x[:15], x[15:], y) },

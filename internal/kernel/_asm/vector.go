@@ -11,6 +11,7 @@ import (
 func vectorKernels(g *generator) {
 	g.tables()
 	g.sigmoidTable()
+	g.tokenTable()
 	for _, i := range []isa{avx512, avx2} {
 		v := &vectors{target: target{generator: g, isa: i}}
 		v.planeKernels()
@@ -20,6 +21,7 @@ func vectorKernels(g *generator) {
 		v.sigmoidError()
 		v.sigmoidErrorGrad()
 		v.laneSums()
+		v.tokenKernels()
 	}
 	v := &vectors{target: target{generator: g, isa: avx2}}
 	v.transpose()
@@ -203,23 +205,28 @@ func (v *vectors) loadPositive(array, gate reg.GPVirtual, zero reg.VecVirtual, p
 
 // addUp adds the registers in pairs and returns the lowest lane of what is left in the function's result.
 func (v *vectors) addUp(regs []reg.VecVirtual, result string) {
+	v.Store(v.folded(regs, v.VADDPS), v.Return(result))
+}
+
+// folded joins the registers in pairs, and the lanes of the last one, by an operation; the lowest lane has the result.
+func (v *vectors) folded(regs []reg.VecVirtual, join func(ops ...Op)) reg.VecVirtual {
 	for ; len(regs) > 1; regs = regs[:len(regs)/2] {
 		for i := range len(regs) / 2 {
-			v.VADDPS(regs[len(regs)/2+i], regs[i], regs[i])
+			join(regs[len(regs)/2+i], regs[i], regs[i])
 		}
 	}
-	sum := regs[0]
+	all := regs[0]
 	if v.wide() {
 		upper := v.YMM()
-		v.VEXTRACTF64X4(Imm(1), sum, upper)
-		v.VADDPS(upper, sum.AsY(), sum.AsY())
+		v.VEXTRACTF64X4(Imm(1), all, upper)
+		join(upper, all.AsY(), all.AsY())
 	}
-	low, upper := sum.AsX(), v.XMM()
-	v.VEXTRACTF128(Imm(1), sum.AsY(), upper)
-	v.VADDPS(upper, low, low)
+	low, upper := all.AsX(), v.XMM()
+	v.VEXTRACTF128(Imm(1), all.AsY(), upper)
+	join(upper, low, low)
 	v.VMOVHLPS(low, low, upper)
-	v.VADDPS(upper, low, low)
+	join(upper, low, low)
 	v.VMOVSHDUP(low, upper)
-	v.VADDSS(upper, low, low)
-	v.Store(low, v.Return(result))
+	join(upper, low, low)
+	return low.(reg.VecVirtual)
 }
