@@ -97,6 +97,25 @@ func TestLocalPages(t *testing.T) {
 	}
 }
 
+// TestAttentionPages: attention keeps to buffers of its layouts' size.
+func TestAttentionPages(t *testing.T) {
+	team := workers.New(1)
+	for _, s := range kernel.Available() {
+		for _, e := range pages.Edges {
+			for _, c := range attentionCases {
+				d := c[2] * c[3]
+				in, out := ChannelLastLayout(3*d, c[0], 1, 2), ChannelLastLayout(d, c[1], 1, 2)
+				a := (&Maker{Set: s, Workers: 1}).Attention(in, out, c[2])
+				x, z := pages.Floats(t, in.Size(), e), pages.Floats(t, out.Size(), e)
+				a.packed, a.scores[0] = pages.Floats(t, len(a.packed), e), pages.Floats(t, len(a.scores[0]), e)
+				if err := pages.Fault(func() { a.Forward(team, z, x, 2) }); err != nil {
+					t.Errorf("%s, %v, %v: %v", s.Name, c, e, err)
+				}
+			}
+		}
+	}
+}
+
 func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Window, e pages.Edge) {
 	floats := func(n int) []float32 { return pages.Floats(t, n, e) }
 	call := func(what string, do func()) {
