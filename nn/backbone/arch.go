@@ -6,14 +6,48 @@ import (
 	"ocl/nn/internal/conv"
 )
 
-// architectures are the networks of others. Names of tensors are those of PyTorch's state dicts.
-var architectures = []struct {
+// architecture is a network of others, as the function that lays out its layers or as a vision transformer.
+type architecture struct {
 	name   string
 	layers func(n *network)
-}{
-	{"efficientnet-lite0", liteZero},
-	{"torchvision-resnet18", func(n *network) { torchvisionResNet(n, n.basic, 1, 2, 2, 2, 2) }},
-	{"torchvision-resnet50", func(n *network) { torchvisionResNet(n, n.bottleneck, 4, 3, 4, 6, 3) }},
+	vit    *vit
+}
+
+// architectures are those that there are. Names of tensors are those of PyTorch's state dicts, or of a [scheme].
+var architectures = []architecture{
+	{name: "efficientnet-lite0", layers: liteZero},
+	{name: "torchvision-resnet18", layers: func(n *network) { torchvisionResNet(n, n.basic, 1, 2, 2, 2, 2) }},
+	{name: "torchvision-resnet50", layers: func(n *network) { torchvisionResNet(n, n.bottleneck, 4, 3, 4, 6, 3) }},
+	{name: "dinov2-vits14", vit: &vit{patch: 14, width: 384, heads: 6, scaled: true}},
+	{name: "dinov2-vits14-reg4", vit: &vit{patch: 14, width: 384, heads: 6, scaled: true, registers: 4}},
+	{name: "dinov2-vitb14", vit: &vit{patch: 14, width: 768, heads: 12, scaled: true}},
+	{name: "dinov2-vitb14-reg4", vit: &vit{patch: 14, width: 768, heads: 12, scaled: true, registers: 4}},
+	{name: "deit-s16", vit: &vit{patch: 16, width: 384, heads: 6}},
+	{name: "augreg-vits16", vit: &vit{patch: 16, width: 384, heads: 6}},
+	{name: "augreg-vitb16", vit: &vit{patch: 16, width: 768, heads: 12}},
+	{name: "clip-vitb32", vit: &vit{patch: 32, width: 768, heads: 12, projected: 512}},
+	{name: "clip-vitb16", vit: &vit{patch: 16, width: 768, heads: 12, projected: 512}},
+}
+
+// lookUp is the architecture of a name; nil is none.
+func lookUp(name string) *architecture {
+	for i := range architectures {
+		if architectures[i].name == name {
+			return &architectures[i]
+		}
+	}
+	return nil
+}
+
+// layOut makes the network for pictures of a side. reading is what there is to say of a vision transformer.
+func (a *architecture) layOut(side int, r reading) *network {
+	n := &network{side: side, reading: r, maps: []size{{channels: 3, rows: side, columns: side}}}
+	if a.vit != nil {
+		a.vit.layers(n)
+	} else {
+		a.layers(n)
+	}
+	return n
 }
 
 // liteZero is EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with ReLU6), padded as TensorFlow
@@ -84,13 +118,15 @@ func (n *network) shortcut(x value, name string, out, stride int) value {
 	return n.conv(x, name+"downsample.0", name+"downsample.1", out, 1, stride, none, linear)
 }
 
-// activation is what follows a sum: nothing, max(0, y), or min(6, max(0, y)).
+// activation is what follows a sum: nothing, max(0, y), min(6, max(0, y)), y·Φ(y), or y/(1+e^(-1.702·y)).
 type activation int
 
 const (
 	linear activation = iota
 	relu
 	relu6
+	gelu
+	quickGELU
 )
 
 // value is the output of a layer, by its place in network.maps.
@@ -127,6 +163,11 @@ const (
 	maxPoolLayer
 	meanLayer // over all pixels
 	logitsLayer
+	tokensLayer    // pixels become tokens behind some others, with positions
+	layerNormLayer // of each token
+	attentionLayer
+	classLayer     // the first token
+	classMeanLayer // the first token, and the mean over those from first on
 )
 
 // layer computes one value of another one.
@@ -137,35 +178,41 @@ type layer struct {
 	res        value // added to the sum; none is nothing
 	window     square
 	act        activation
+	flat       bool   // the weights are [out, in]
+	unbiased   bool   // without a bias where there is no norm
+	turned     bool   // the file has the weights as [in, out]
+	gamma      string // the tensor that multiplies sums before res is added
+	heads      int
+	first      int     // the first token of a patch
+	epsilon    float64 // of a layer norm
 
 	packed       conv.Packed // the weights, shared by all workspaces
 	scale, shift []float32   // what a sum is multiplied by, and what is added then; a value an output
+	start        []float32   // of tokens before pixels are added: [rows, channels]
 }
 
-// size is the shape of a value: channels of square maps, with a border where a layer needs one.
-type size struct{ channels, side, border int }
+// size is the shape of a value: channels of maps, with a border where a layer needs one. Maps of pixels are square, and
+// those of tokens have one column.
+type size struct{ channels, rows, columns, border int }
 
 // network is an architecture as its layers, in the order in which they run. Value 0 is the picture.
 type network struct {
-	side    int
-	epsilon float64 // of batch norm
-	classes int
-	maps    []size
-	layers  []*layer
-}
-
-func newNetwork(side, classes int) *network {
-	return &network{side: side, classes: classes, maps: []size{{channels: 3, side: side}}}
+	side     int
+	epsilon  float64 // of norms
+	reading  reading
+	maps     []size
+	layers   []*layer
+	features value
 }
 
 func (n *network) channels(v value) int { return n.maps[v].channels }
 
-func (n *network) sideOf(v value) int { return n.maps[v].side }
+func (n *network) sideOf(v value) int { return n.maps[v].rows }
 
-// add appends a layer, whose output has so many channels on maps of a side.
-func (n *network) add(l layer, channels, side int) value {
+// add appends a layer, whose output has so many channels on maps of so many rows and columns.
+func (n *network) add(l layer, channels, rows, columns int) value {
 	l.out = value(len(n.maps))
-	n.maps = append(n.maps, size{channels: channels, side: side})
+	n.maps = append(n.maps, size{channels: channels, rows: rows, columns: columns})
 	n.layers = append(n.layers, &l)
 	return l.out
 }
@@ -177,33 +224,46 @@ func (n *network) bordered(v value, q square) {
 
 func (n *network) stem(name, norm string, out int, q square, act activation) value {
 	n.bordered(0, q)
-	return n.add(layer{kind: stemLayer, name: name, norm: norm, res: none, window: q, act: act}, out, q.out(n.side))
+	return n.add(layer{kind: stemLayer, name: name, norm: norm, res: none, window: q, act: act}, out, q.out(n.side),
+		q.out(n.side))
 }
 
 // conv is a convolution of 1 or 3×3 taps, centred.
 func (n *network) conv(in value, name, norm string, out, side, stride int, res value, act activation) value {
 	q := square{side, stride, side / 2, side / 2}
 	return n.add(layer{kind: denseLayer, name: name, norm: norm, in: in, res: res, window: q, act: act}, out,
-		q.out(n.sideOf(in)))
+		q.out(n.sideOf(in)), q.out(n.sideOf(in)))
 }
 
 func (n *network) depthwise(in value, name, norm string, q square, act activation) value {
 	n.bordered(in, q)
 	return n.add(layer{kind: depthwiseLayer, name: name, norm: norm, in: in, res: none, window: q, act: act},
-		n.channels(in), q.out(n.sideOf(in)))
+		n.channels(in), q.out(n.sideOf(in)), q.out(n.sideOf(in)))
 }
 
 // maxPool is after a ReLU only: zeros around a map are no larger than what it holds.
 func (n *network) maxPool(in value, q square) value {
 	n.bordered(in, q)
-	return n.add(layer{kind: maxPoolLayer, in: in, res: none, window: q}, n.channels(in), q.out(n.sideOf(in)))
+	return n.add(layer{kind: maxPoolLayer, in: in, res: none, window: q}, n.channels(in), q.out(n.sideOf(in)),
+		q.out(n.sideOf(in)))
 }
 
-// head is the mean over pixels, which is the features, and a linear layer on it.
+// usualClasses are those of ImageNet-1k.
+const usualClasses = 1000
+
+// head is the mean over pixels, which is the features, and a linear layer on it, of which a file says the outputs.
 func (n *network) head(in value, name string) {
-	features := n.add(layer{kind: meanLayer, in: in, res: none}, n.channels(in), 1)
-	n.add(layer{kind: logitsLayer, name: name, in: features, res: none, window: square{1, 1, 0, 0}}, n.classes, 1)
+	n.features = n.add(layer{kind: meanLayer, in: in, res: none}, n.channels(in), 1, 1)
+	n.add(layer{kind: logitsLayer, name: name, in: n.features, res: none, window: square{1, 1, 0, 0}, flat: true},
+		usualClasses, 1, 1)
 }
 
-// features is the value that is the features.
-func (n *network) features() value { return n.layers[len(n.layers)-1].in }
+// classes is the number of logits, and setClasses changes it; 0 are none.
+func (n *network) classes() int {
+	if last := n.layers[len(n.layers)-1]; last.kind == logitsLayer {
+		return n.channels(last.out)
+	}
+	return 0
+}
+
+func (n *network) setClasses(classes int) { n.maps[n.layers[len(n.layers)-1].out].channels = classes }

@@ -24,7 +24,9 @@ type Info struct {
 	TrainedOn    string     // such as "ImageNet-1k"
 	Licence      string     // of the weights, such as "Apache-2.0"; "" where the file does not say
 	Features     int        // D, the number of features of a picture
-	Classes      int        // the number of logits
+	Classes      int        // the number of logits; 0 where the network has none
+	Feature      string     // which numbers of a vision transformer are the features, such as "class"; "" for others
+	Remarks      string     // what was left out of the file
 }
 
 // Backbone is a network with fixed weights. Any number of goroutines may use it, each with a [Workspace] of its own.

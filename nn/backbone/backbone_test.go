@@ -25,17 +25,32 @@ type content struct {
 	tensors  []safetensors.Tensor
 }
 
-// drawn is a file of a network of layers with drawn weights.
+// drawn is a file of a network of layers with drawn weights. Logits are as many as classes, where there are some.
 func drawn(name string, side, classes int, seed uint64) content {
-	n := newNetwork(side, classes)
-	for _, a := range architectures {
-		if a.name == name {
-			a.layers(n)
+	a := lookUp(name)
+	var r reading
+	if a.vit != nil {
+		r = reading{scheme: schemes[0], feature: featureClass, gelu: geluErf, positions: positionsSmooth, stored: 1 + 4*4}
+		if a.vit.projected > 0 {
+			r.feature, r.gelu = featureProjection, geluQuick
 		}
 	}
+	return drawnOf(a, side, classes, r, seed)
+}
+
+// drawnOf is drawn for an architecture by itself.
+func drawnOf(a *architecture, side, classes int, reading reading, seed uint64) content {
+	n := a.layOut(side, reading)
+	if n.classes() > 0 {
+		n.setClasses(classes)
+	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	c := content{metadata: map[string]string{keyVersion: version, keyArchitecture: name, keySide: fmt.Sprint(side),
+	c := content{metadata: map[string]string{keyVersion: version, keyArchitecture: a.name, keySide: fmt.Sprint(side),
 		keyMean: "[0.4,0.5,0.6]", keyStd: "[0.2,0.25,0.3]", keyTrainedOn: "nothing", keyLicence: "none"}}
+	if a.vit != nil {
+		c.metadata[keyFeature], c.metadata[keyGELU], c.metadata[keyPositions] = reading.feature, reading.gelu,
+			reading.positions
+	}
 	for _, info := range n.tensors() {
 		t := safetensors.Tensor{Name: info.Name, Shape: info.Shape}
 		t.Floats = make([]float32, t.Len())
@@ -47,9 +62,9 @@ func drawn(name string, side, classes int, seed uint64) content {
 			switch v := r.NormFloat64(); {
 			case strings.HasSuffix(t.Name, "running_var"):
 				t.Floats[i] = float32(0.3 + v*v)
-			case len(t.Shape) == 1 && strings.HasSuffix(t.Name, "weight"):
+			case len(t.Shape) == 1 && (strings.HasSuffix(t.Name, "weight") || strings.HasSuffix(t.Name, "gamma")):
 				t.Floats[i] = float32(0.6 + 0.2*v)
-			case len(t.Shape) == 1:
+			case len(t.Shape) == 1 || strings.HasPrefix(t.Name, "pos"):
 				t.Floats[i] = float32(0.3 * v)
 			default:
 				t.Floats[i] = float32(v * math.Sqrt(2/float64(fan)))
@@ -80,7 +95,8 @@ func photos(n, side int) []uint8 {
 	return pixels
 }
 
-// exactly computes the features and logits of a picture in float64, by the definitions.
+// exactly computes the features and logits of a picture in float64, by the definitions. The names of tensors are
+// timm's.
 func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (features, out []float64) {
 	tensor := func(name string) []float32 {
 		return c.tensors[slices.IndexFunc(c.tensors, func(t safetensors.Tensor) bool { return t.Name == name })].Floats
@@ -93,12 +109,17 @@ func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (featu
 	}
 	for _, l := range n.layers {
 		in, z := n.maps[l.in], n.maps[l.out]
-		x, y := maps[l.in], make([]float64, z.channels*z.side*z.side)
+		area, outs := in.rows*in.columns, z.rows*z.columns
+		x, y := maps[l.in], make([]float64, z.channels*outs)
 		maps[l.out] = y
-		if l.kind == meanLayer {
+		switch l.kind {
+		case meanLayer:
 			for i, v := range x {
-				y[i/(in.side*in.side)] += v / float64(in.side*in.side)
+				y[i/area] += v / float64(area)
 			}
+			continue
+		case tokensLayer, layerNormLayer, attentionLayer, classLayer, classMeanLayer:
+			exactTokens(y, x, in, z, l, n.reading, tensor)
 			continue
 		}
 		var w []float32
@@ -107,25 +128,25 @@ func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (featu
 		}
 		q, taps := l.window, l.window.side*l.window.side
 		for i := range y {
-			o, oy, ox := i/(z.side*z.side), i/z.side%z.side, i%z.side
+			o, oy, ox := i/outs, i%outs/z.columns, i%z.columns
 			sum := 0.
 			if l.kind == maxPoolLayer {
 				sum = math.Inf(-1)
 			}
 			for t := range taps {
 				iy, ix := oy*q.stride-q.before+t/q.side, ox*q.stride-q.before+t%q.side
-				if iy < 0 || ix < 0 || iy >= in.side || ix >= in.side {
+				if iy < 0 || ix < 0 || iy >= in.rows || ix >= in.columns {
 					continue
 				}
-				at := iy*in.side + ix
+				at := iy*in.columns + ix
 				switch l.kind {
 				case maxPoolLayer:
-					sum = max(sum, x[o*in.side*in.side+at])
+					sum = max(sum, x[o*area+at])
 				case depthwiseLayer:
-					sum += x[o*in.side*in.side+at] * float64(w[o*taps+t])
+					sum += x[o*area+at] * float64(w[o*taps+t])
 				default:
 					for ch := range in.channels {
-						sum += x[ch*in.side*in.side+at] * float64(w[(o*in.channels+ch)*taps+t])
+						sum += x[ch*area+at] * float64(w[(o*in.channels+ch)*taps+t])
 					}
 				}
 			}
@@ -133,23 +154,103 @@ func exactly(c content, n *network, mean, std [3]float32, pixels []uint8) (featu
 				sum = (sum-float64(tensor(l.norm + ".running_mean")[o]))/math.Sqrt(float64(tensor(l.norm +
 					".running_var")[o])+n.epsilon)*
 					float64(tensor(l.norm + ".weight")[o]) + float64(tensor(l.norm + ".bias")[o])
-			} else if l.name != "" {
+			} else if l.name != "" && !l.unbiased {
 				sum += float64(tensor(l.name + ".bias")[o])
+			}
+			if l.gamma != "" {
+				sum *= float64(tensor(l.gamma)[o])
 			}
 			if l.res != none {
 				sum += maps[l.res][i]
 			}
-			if l.act != linear {
+			switch l.act {
+			case relu:
 				sum = max(sum, 0)
-			}
-			if l.act == relu6 {
-				sum = min(sum, 6)
+			case relu6:
+				sum = min(max(sum, 0), 6)
+			case gelu:
+				sum *= 0.5 * math.Erfc(-sum/math.Sqrt2)
+			case quickGELU:
+				sum /= 1 + math.Exp(-1.702*sum)
 			}
 			y[i] = sum
 		}
 	}
-	last := n.layers[len(n.layers)-1]
-	return maps[last.in], maps[last.out]
+	return maps[n.features], maps[n.layers[len(n.layers)-1].out]
+}
+
+// exactTokens is exactly for the layers of vision transformers. Values are [channels][tokens].
+func exactTokens(y, x []float64, in, out size, l *layer, r reading, tensor func(name string) []float32) {
+	from, to := in.rows*in.columns, out.rows*out.columns
+	switch l.kind {
+	case tokensLayer:
+		positions, class, side := tensor("pos_embed"), 0, in.rows
+		stored, ofClass := gridOf(r.stored)
+		if ofClass {
+			class = 1
+		}
+		grid := resample(positions[class*out.channels:], stored, side, out.channels, r.positions)
+		for c := range out.channels {
+			for t := range to {
+				at := c*to + t
+				switch {
+				case t == 0:
+					y[at] = float64(tensor("cls_token")[c])
+					if ofClass {
+						y[at] += float64(positions[c])
+					}
+				case t < l.first:
+					y[at] = float64(tensor("reg_token")[(t-1)*out.channels+c])
+				default:
+					y[at] = x[c*from+t-l.first] + float64(grid[(t-l.first)*out.channels+c])
+				}
+			}
+		}
+	case layerNormLayer:
+		for t := range to {
+			mean, variance := 0., 0.
+			for c := range out.channels {
+				mean += x[c*to+t] / float64(out.channels)
+			}
+			for c := range out.channels {
+				variance += (x[c*to+t] - mean) * (x[c*to+t] - mean) / float64(out.channels)
+			}
+			for c := range out.channels {
+				y[c*to+t] = (x[c*to+t]-mean)/math.Sqrt(variance+l.epsilon)*float64(tensor(l.name + ".weight")[c]) +
+					float64(tensor(l.name + ".bias")[c])
+			}
+		}
+	case attentionLayer:
+		width := out.channels / l.heads
+		for head := range l.heads {
+			for t := range to {
+				p, sum := make([]float64, from), 0.
+				for j := range p {
+					for k := head * width; k < (head+1)*width; k++ {
+						p[j] += x[k*from+t] * x[(out.channels+k)*from+j]
+					}
+					p[j] = math.Exp(p[j] / math.Sqrt(float64(width)))
+					sum += p[j]
+				}
+				for k := head * width; k < (head+1)*width; k++ {
+					for j := range p {
+						y[k*to+t] += p[j] / sum * x[(2*out.channels+k)*from+j]
+					}
+				}
+			}
+		}
+	case classLayer:
+		for c := range y {
+			y[c] = x[c*from]
+		}
+	case classMeanLayer:
+		for c := range in.channels {
+			y[c] = x[c*from]
+			for t := l.first; t < from; t++ {
+				y[in.channels+c] += x[c*from+t] / float64(from-l.first)
+			}
+		}
+	}
 }
 
 // TestReference compares every architecture, with drawn weights and small pictures of even and odd maps, with the
@@ -158,7 +259,8 @@ func TestReference(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		side int
-	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32}} {
+	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32},
+		{"dinov2-vits14-reg4", 28}} {
 		if os.Getenv("OCL_LONG") == "" && c.name == "torchvision-resnet50" {
 			continue
 		}
@@ -167,7 +269,7 @@ func TestReference(t *testing.T) {
 		var features, out []float64
 		for _, set := range nn.Kernels() {
 			for _, algorithm := range []string{"direct", "winograd"} {
-				if algorithm == "winograd" && (set == "generic" || c.name == "efficientnet-lite0") {
+				if algorithm == "winograd" && (set == "generic" || !strings.HasPrefix(c.name, "torchvision")) {
 					continue // it is slow, or has no 3×3 convolution of stride 1
 				}
 				t.Run(fmt.Sprint(c.name, "/", c.side, "/", set, "/", algorithm), func(t *testing.T) {
@@ -184,10 +286,13 @@ func TestReference(t *testing.T) {
 					if err := w.Features(got, pixels, 1); err != nil {
 						t.Fatal(err)
 					}
+					near(t, "features", got, features)
+					if b.info.Classes == 0 {
+						return
+					}
 					if err := w.Logits(logits, pixels, 1); err != nil {
 						t.Fatal(err)
 					}
-					near(t, "features", got, features)
 					near(t, "logits", logits, out)
 				})
 			}
@@ -210,8 +315,8 @@ func near(t *testing.T, what string, got []float32, want []float64) {
 // TestSameBits: the features of a picture are the same bits with one, two and three workers, alone and in batches of
 // every composition, also where batches are larger than a workspace takes at a time.
 func TestSameBits(t *testing.T) {
-	for _, name := range []string{"efficientnet-lite0", "torchvision-resnet18"} {
-		const side, n = 64, 7
+	for _, name := range []string{"efficientnet-lite0", "torchvision-resnet18", "dinov2-vits14-reg4"} {
+		const side, n = 56, 7
 		b, err := decode(drawn(name, side, 3, 2).text(t), nn.DefaultEngine())
 		if err != nil {
 			t.Fatal(err)
@@ -416,8 +521,15 @@ func TestPrefixedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := Open(path, nn.DefaultEngine())
-	if err != nil || b.Info() != plain.Info() {
-		t.Fatalf("%+v, %v", b, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := b.Info()
+	if info.Remarks != `"_orig_mod.module." before the names of tensors is left out` {
+		t.Errorf("it says %q of the prefix", info.Remarks)
+	}
+	if info.Remarks = ""; info != plain.Info() {
+		t.Fatalf("%+v, wanted %+v", info, plain.Info())
 	}
 	if layers, err := b.Layers(path); err != nil || len(layers) < 20 || len(layers[0].Weight) == 0 {
 		t.Errorf("%d layers, %v", len(layers), err)

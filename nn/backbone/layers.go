@@ -42,6 +42,10 @@ func (b *Backbone) Layers(path string) ([]Layer, error) {
 	if b.own != nil {
 		return nil, nil
 	}
+	if b.info.Feature != "" {
+		return nil, fmt.Errorf("backbone: %s: a vision transformer cannot be written in another form yet. Keep the file beside the run",
+			path)
+	}
 	text, err := input.ReadFile(path, input.Want{Most: limit.Backbone})
 	if err != nil {
 		return nil, fmt.Errorf("backbone: %s: %w", path, cause.Of(err))

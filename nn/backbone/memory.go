@@ -24,14 +24,15 @@ func (b *Backbone) Memory(workspaces, workersCount, batch int) (weights, maps in
 	for _, g := range rooms {
 		maps += floatBytes * int64(g.Size())
 	}
-	for _, l := range b.net.layers {
-		if l.name != "" {
-			n := int64(1)
-			for _, d := range b.net.shape(l) {
-				n *= int64(d)
-			}
-			weights += floatBytes * n
+	for _, o := range p.ops {
+		maps += floatBytes * int64(o.memory)
+	}
+	for _, t := range b.net.tensors() {
+		n := int64(1)
+		for _, d := range t.Shape {
+			n *= int64(d)
 		}
+		weights += floatBytes * n
 	}
 	return weights, maps * int64(workspaces)
 }

@@ -63,8 +63,11 @@ func (w *Workspace) Features(dst []float32, pixels []uint8, n int) error {
 }
 
 // Logits is [Workspace.Features] for the logits [n,Classes], which are what the file's own classifier gives before a
-// softmax.
+// softmax. It panics if the network has none.
 func (w *Workspace) Logits(dst []float32, pixels []uint8, n int) error {
+	if w.b.info.Classes == 0 {
+		panic("backbone: the network has no logits")
+	}
 	return w.run(nil, dst, pixels, n)
 }
 
@@ -127,9 +130,11 @@ func (w *Workspace) compute(features, logits []float32, pixels []uint8, at, m in
 		}
 		o.run(w, 0, m)
 	}
-	last := p.ops[len(p.ops)-1].layer
-	rows(features, w.bufs[last.in], p.layouts[last.in], at, m)
-	rows(logits, w.bufs[last.out], p.layouts[last.out], at, m)
+	rows(features, w.bufs[p.features], p.layouts[p.features], at, m)
+	if logits != nil {
+		last := p.ops[len(p.ops)-1].layer.out
+		rows(logits, w.bufs[last], p.layouts[last], at, m)
+	}
 }
 
 // rows copies values of m pictures to dst, whose rows from at on they are.
@@ -184,12 +189,14 @@ type plan struct {
 	layouts     []conv.Layout
 	ops         []*op
 	last        []int // the last layer that reads each value
+	features    value
 }
 
 // op is a layer with what computes it.
 type op struct {
 	*layer
 	in, out conv.Layout
+	memory  int // floats that it keeps beside its input and output
 	pack    func(w []float32)
 	forward func(team conv.Team, z, x []float32, images int, f kernel.Finish)
 }
@@ -198,8 +205,8 @@ type op struct {
 // shared.
 func newPlan(b *Backbone, workersCount, group int) *plan {
 	n, m := b.net, &conv.Maker{Set: b.set, Algorithm: b.engine.Convolution, Workers: workersCount, Inference: true}
-	p := &plan{side: n.side, group: group, last: make([]int, len(n.maps))}
-	for p.early < len(n.layers) && n.sideOf(n.layers[p.early].in) >= earlySide {
+	p := &plan{side: n.side, group: group, last: make([]int, len(n.maps)), features: n.features}
+	for p.early < len(n.layers) && n.maps[n.layers[p.early].in].columns >= earlySide {
 		p.early++
 	}
 	images := make([]int, len(n.maps)) // that each value has room for
@@ -232,9 +239,9 @@ func newPlan(b *Backbone, workersCount, group int) *plan {
 // layoutOf is how a value lies in memory.
 func layoutOf(s size, picture bool, images int) conv.Layout {
 	if picture {
-		return conv.DenseLayout(s.channels, s.side, s.side, images, s.border)
+		return conv.DenseLayout(s.channels, s.rows, s.columns, images, s.border)
 	}
-	return conv.ChannelLastLayout(s.channels, s.side, s.side, images).Bordered(s.border)
+	return conv.ChannelLastLayout(s.channels, s.rows, s.columns, images).Bordered(s.border)
 }
 
 func newOp(m *conv.Maker, l *layer, in, out conv.Layout) *op {
@@ -252,9 +259,22 @@ func newOp(m *conv.Maker, l *layer, in, out conv.Layout) *op {
 	case meanLayer:
 		c := &means{set: m.Set, in: in, out: out}
 		o.forward = c.forward
+	case attentionLayer:
+		c := m.Attention(in, out, l.heads)
+		o.memory = c.Memory()
+		o.forward = func(team conv.Team, z, x []float32, images int, _ kernel.Finish) { c.Forward(team, z, x, images) }
+	case tokensLayer, layerNormLayer, classLayer, classMeanLayer:
+		o.forward = newTokenOp(m.Set, l, in, out).forward
 	default:
 		c := m.Make(in, out, conv.Window{Taps: l.window.side * l.window.side, Stride: l.window.stride}, &l.packed)
 		o.pack, o.forward = c.PackForward, c.Forward
+		if l.act == gelu || l.act == quickGELU {
+			t := newTokenOp(m.Set, l, in, out)
+			o.forward = func(team conv.Team, z, x []float32, images int, f kernel.Finish) {
+				c.Forward(team, z, x, images, f)
+				t.forward(team, z, x, images, f)
+			}
+		}
 	}
 	return o
 }
@@ -269,7 +289,7 @@ func (o *op) run(w *Workspace, img, images int) {
 		}
 		return w.bufs[v][g.From(img):]
 	}
-	f := kernel.Finish{Scale: o.scale, Shift: o.shift, Relu: o.act != linear}
+	f := kernel.Finish{Scale: o.scale, Shift: o.shift, Relu: o.act == relu || o.act == relu6}
 	if o.act == relu6 {
 		f.Most = 6
 	}
