@@ -127,8 +127,8 @@ const (
 	// Weights is the size of a file of weights, in bytes. The header says which length the file must have. Key: none.
 	Weights = 64 << 30
 	// Backbone is the size of a file of a pretrained network, in bytes. It is read as a whole, and the largest known one,
-	// ResNet-50, has 102 MB. Key: none.
-	Backbone = 512 << 20
+	// CLIP's ViT-B/32 with its text tower, has 605 MB. Key: none.
+	Backbone = 1 << 30
 	// BackboneSide is the side of the pictures of a pretrained network, in pixels. The maps of one picture take 400 MB of
 	// memory then. Key: none.
 	BackboneSide = 1024

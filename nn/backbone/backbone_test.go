@@ -539,7 +539,7 @@ func TestPrefixedNames(t *testing.T) {
 // TestOtherFormats: a file of PyTorch says what it is and what to do.
 func TestOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{
-		"PK\x03\x04\x00\x00resnet18/data.pkl": "this is a file of torch.save, and not a backbone. examples/pytorch/convert.py makes one",
+		"PK\x03\x04\x00\x00resnet18/data.pkl": "this is a file of torch.save, and not a backbone. `python3 examples/pytorch/convert.py ARCHITECTURE FILE -o OUT.safetensors` makes one",
 		"\x80\x02\x8a\nl\xfc\x9cF\xf9 j":      "this is a file of torch.save of PyTorch before 1.6, or another pickle, and not a backbone",
 	} {
 		if _, err := decode([]byte(text), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), want) {

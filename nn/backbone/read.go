@@ -241,6 +241,14 @@ func (n *network) leaveOutPrefix(f *safetensors.Reader) string {
 // floatTypes are the types that weights may have.
 var floatTypes = []string{"F32", "F64", "F16", "BF16"}
 
+// quantised says where a type is that of weights in steps.
+func quantised(name string) string {
+	if name == "I8" || name == "U8" || strings.HasPrefix(name, "F8") {
+		return " (quantised)"
+	}
+	return ""
+}
+
 // compare lists in one error all tensors that are missing, have another shape or type, or are unknown. Counts of
 // batches, which PyTorch's batch norm keeps, are passed over.
 func (n *network) compare(f *safetensors.Reader, architecture string) error {
@@ -253,7 +261,8 @@ func (n *network) compare(f *safetensors.Reader, architecture string) error {
 		case !there:
 			missing = append(missing, t.Name)
 		case !slices.Contains(floatTypes, found.Type):
-			types = append(types, fmt.Sprintf("%s is %s instead of %s", t.Name, found.Type, strings.Join(floatTypes, ", ")))
+			types = append(types, fmt.Sprintf("%s is %s%s instead of %s", t.Name, found.Type, quantised(found.Type),
+				strings.Join(floatTypes, ", ")))
 		case !slices.Equal(found.Shape, t.Shape) && (n.reading.scheme == nil || !slices.Equal(bare(found.Shape), t.Shape)):
 			shapes = append(shapes, fmt.Sprintf("%s is %v instead of %v", t.Name, found.Shape, t.Shape))
 		}

@@ -64,6 +64,7 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		a      *architecture
 		r      reading
 		faults int
+		grid   error // of the positions
 	}
 	var best []candidate
 	for i := range architectures {
@@ -76,14 +77,15 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 			r.feature = featureProjection
 		}
 		r.scheme = schemeOf(f, a, usualSide, r)
-		if r.stored, _ = a.vit.positionsOf(f, r.scheme, usualSide); r.stored == 0 {
+		var grid error
+		if r.stored, grid = a.vit.positionsOf(f, r.scheme, usualSide); grid != nil {
 			r.stored = 1
 		}
 		r.positions = r.scheme.positions
 		if a.vit.registers > 0 {
 			r.positions = r.scheme.smooth
 		}
-		c := candidate{a, r, a.layOut(usualSide, r).faults(f)}
+		c := candidate{a, r, a.layOut(usualSide, r).faults(f), grid}
 		if len(best) > 0 && c.faults < best[0].faults {
 			best = nil
 		}
@@ -92,6 +94,9 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		}
 	}
 	c := best[0]
+	if c.grid != nil {
+		return nil, c.grid
+	}
 	if c.faults == 0 && len(best) > 1 {
 		var names []string
 		for _, c := range best {
@@ -239,13 +244,19 @@ func gridOf(rows int) (side int, ofClass bool) {
 	return 0, false
 }
 
+// textTower is how many tensors that no feature needs are those of a text tower, and not some others.
+const textTower = 100
+
 // remarks says what was left out of a file.
 func remarks(prefix string, ignored map[string]bool) string {
 	var parts []string
 	if prefix != "" {
 		parts = append(parts, fmt.Sprintf("%.60q before the names of tensors is left out", prefix))
 	}
-	if n := len(ignored); n > 0 {
+	switch n := len(ignored); {
+	case n > 0 && n >= textTower:
+		parts = append(parts, fmt.Sprintf("the text tower, of %d tensors, is left out", n))
+	case n > 0:
 		parts = append(parts, fmt.Sprintf("%s that no feature needs %s left out: %s", count.Of(n, "tensor"), isAre(n),
 			count.Some(slices.Sorted(maps.Keys(ignored)))))
 	}
