@@ -15,7 +15,9 @@ type architecture struct {
 
 // architectures are those that there are. Names of tensors are those of PyTorch's state dicts, or of a [scheme].
 var architectures = []architecture{
-	{name: "efficientnet-lite0", layers: liteZero},
+	{name: "efficientnet-lite0", layers: func(n *network) { efficientNetLite(n, 10, 10) }},
+	{name: "efficientnet-lite1", layers: func(n *network) { efficientNetLite(n, 10, 11) }},
+	{name: "efficientnet-lite2", layers: func(n *network) { efficientNetLite(n, 11, 12) }},
 	{name: "torchvision-resnet18", layers: func(n *network) { torchvisionResNet(n, n.basic, 1, 2, 2, 2, 2) }},
 	{name: "torchvision-resnet50", layers: func(n *network) { torchvisionResNet(n, n.bottleneck, 4, 3, 4, 6, 3) }},
 	{name: "dinov2-vits14", vit: &vit{patch: 14, width: 384, heads: 6, scaled: true}},
@@ -50,9 +52,11 @@ func (a *architecture) layOut(side int, r reading) *network {
 	return n
 }
 
-// liteZero is EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with ReLU6), padded as TensorFlow
-// does: inverted bottlenecks of which each widens, convolves each channel by itself, and narrows.
-func liteZero(n *network) {
+// efficientNetLite is EfficientNet-Lite (Tan and Le 2019, without squeeze-and-excitation and with ReLU6), padded as
+// TensorFlow does: inverted bottlenecks of which each widens, convolves each channel by itself, and narrows. The
+// channels of Lite0 are multiplied by width/10 and rounded to a multiple of 8, and its repeats by depth/10 and rounded
+// up, but for the stem, the head, and the repeats of the first and the last stage.
+func efficientNetLite(n *network, width, depth int) {
 	n.epsilon = 1e-3
 	x := n.stem("_conv_stem", "_bn0", 32, n.same(n.side, 3, 2), relu6)
 	block := 0
@@ -60,6 +64,9 @@ func liteZero(n *network) {
 		{1, 3, 1, 1, 16}, {2, 3, 2, 6, 24}, {2, 5, 2, 6, 40}, {3, 3, 2, 6, 80}, {3, 5, 1, 6, 112}, {4, 5, 2, 6, 192},
 		{1, 3, 1, 6, 320},
 	} {
+		if stage.repeats > 1 {
+			stage.repeats = (stage.repeats*depth + 9) / 10
+		}
 		for i := range stage.repeats {
 			p := fmt.Sprintf("_blocks.%d.", block)
 			block++
@@ -74,10 +81,19 @@ func liteZero(n *network) {
 			if i == 0 {
 				from = none
 			}
-			x = n.conv(y, p+"_project_conv", p+"_bn2", stage.out, 1, 1, from, linear)
+			x = n.conv(y, p+"_project_conv", p+"_bn2", ofWidth(stage.out, width), 1, 1, from, linear)
 		}
 	}
 	n.head(n.conv(x, "_conv_head", "_bn1", 1280, 1, 1, none, relu6), "_fc")
+}
+
+// ofWidth is channels·width/10, rounded to a multiple of 8, but to no less than nine tenths.
+func ofWidth(channels, width int) int {
+	rounded := (channels*width + 40) / 80 * 8
+	if 100*rounded < 9*channels*width {
+		rounded += 8
+	}
+	return rounded
 }
 
 // torchvisionResNet is a residual network (He et al. 2016) as torchvision has it, with so many blocks a stage.

@@ -259,7 +259,7 @@ func TestReference(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		side int
-	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32},
+	}{{"efficientnet-lite0", 32}, {"efficientnet-lite0", 45}, {"efficientnet-lite2", 33}, {"torchvision-resnet18", 45}, {"torchvision-resnet50", 32},
 		{"dinov2-vits14-reg4", 28}} {
 		if os.Getenv("OCL_LONG") == "" && c.name == "torchvision-resnet50" {
 			continue

