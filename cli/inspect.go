@@ -21,6 +21,8 @@ import (
 	"ocl/internal/escape"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/nn"
+	"ocl/nn/backbone"
 	"ocl/nn/safetensors"
 	"ocl/run/experiment"
 	"ocl/run/identity"
@@ -49,7 +51,7 @@ func newInspect() *cobra.Command {
   ocl inspect er.safetensors
   ocl inspect runs/er5k --json kind,content`,
 		Long: "PATH is the folder of a study, an experiment, a run or a tuning, or a file: a result, a checkpoint, a record of tuning, events, weights " +
-			"(safetensors), arrays (npz) or a config. For a run, its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
+			"(safetensors), a pretrained network, arrays (npz) or a config. For a run, its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
 			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -309,7 +311,59 @@ func inspectWeights(path string, f *os.File, size int64) (*inspected, error) {
 		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
 		t.rows = append(t.rows, []string{x.Name, x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
-	return &inspected{"weights", path, content, metadataText(r.Metadata) + t.String()}, nil
+	found := &inspected{"weights", path, content, metadataText(r.Metadata) + t.String()}
+	if !backbone.Is(r) {
+		return found, nil
+	}
+	switch b, err := backbone.Open(path, nn.DefaultEngine()); {
+	case err == nil:
+		return inspectBackbone(b, path, size), nil
+	case r.Metadata["ocl_backbone"] != "":
+		return found, err
+	default:
+		found.text += fmt.Sprintf("It is no pretrained network for --backbone: %v\n", err)
+		return found, nil
+	}
+}
+
+// inspectedBackbone is a pretrained network.
+type inspectedBackbone struct {
+	Architecture string     `json:"architecture"`
+	TrainedOn    string     `json:"trained_on"`
+	Licence      string     `json:"licence"`
+	Side         int        `json:"side"` // of pictures, in pixels
+	Mean         [3]float32 `json:"mean"`
+	Std          [3]float32 `json:"std"`
+	Numbers      int        `json:"numbers"`           // of an embedding
+	Feature      string     `json:"feature,omitempty"` // which numbers they are
+	Bytes        int64      `json:"bytes"`
+	Parameters   int64      `json:"parameters"`
+	MultiplyAdds int64      `json:"multiply_adds"` // of a picture
+	Digest       string     `json:"digest"`
+	Remarks      string     `json:"remarks,omitempty"`
+}
+
+// inspectBackbone says what a pretrained network is.
+func inspectBackbone(b *backbone.Backbone, path string, size int64) *inspected {
+	i := b.Info()
+	parameters, work := b.Work()
+	c := inspectedBackbone{i.Architecture, i.TrainedOn, i.Licence, i.Side, i.Mean, i.Std, i.Features, i.Feature, size,
+		parameters, work, b.Digest(), i.Remarks}
+	facts := [][2]string{
+		{"network", fmt.Sprintf("%s, trained on %s, licence %s", c.Architecture, c.TrainedOn, c.Licence)},
+		{"pictures", fmt.Sprintf("%d×%d pixels, mean %v, deviation %v", c.Side, c.Side, c.Mean, c.Std)},
+		{"numbers", fmt.Sprintf("%d of an embedding", c.Numbers)},
+		{"size", fmt.Sprintf("%s, %.1f million parameters", count.Bytes(c.Bytes), float64(c.Parameters)/1e6)},
+		{"work", fmt.Sprintf("%.0f million multiply-adds a picture", float64(c.MultiplyAdds)/1e6)},
+		{"digest", c.Digest},
+	}
+	if c.Feature != "" {
+		facts[2][1] += ": " + c.Feature
+	}
+	if c.Remarks != "" {
+		facts = append(facts, [2]string{"remarks", c.Remarks})
+	}
+	return &inspected{"pretrained network", path, c, factLines(facts)}
 }
 
 // inspectNPZ lists the arrays of a NumPy file.

@@ -26,7 +26,7 @@ type Info struct {
 	Features     int        // D, the number of features of a picture
 	Classes      int        // the number of logits; 0 where the network has none
 	Feature      string     // which numbers of a vision transformer are the features, such as "class"; "" for others
-	Remarks      string     // what was left out of the file
+	Remarks      string     // what was taken for granted, and what was left out of the file
 }
 
 // Backbone is a network with fixed weights. Any number of goroutines may use it, each with a [Workspace] of its own.
@@ -85,6 +85,27 @@ func (b *Backbone) Info() Info { return b.info }
 
 // Digest is the SHA-256 of the file, as "sha256:…".
 func (b *Backbone) Digest() string { return b.digest }
+
+// Work is the parameters of the backbone, and the multiply-adds of a picture up to its features. They are 0 for a network
+// of this project, which says both itself.
+func (b *Backbone) Work() (parameters, multiplyAdds int64) {
+	if b.own != nil {
+		return 0, 0
+	}
+	for _, t := range b.net.tensors() {
+		parameters += int64(safetensors.Tensor{Shape: t.Shape}.Len())
+	}
+	for _, l := range b.net.layers {
+		in, out := b.net.maps[l.in], b.net.maps[l.out]
+		switch l.kind {
+		case stemLayer, denseLayer, depthwiseLayer:
+			multiplyAdds += int64(out.rows*out.columns) * int64(safetensors.Tensor{Shape: b.net.shape(l)}.Len())
+		case attentionLayer:
+			multiplyAdds += 2 * int64(in.rows*out.rows) * int64(out.channels)
+		}
+	}
+	return parameters, multiplyAdds
+}
 
 // Engine is how the backbone computes: a kernel set and an algorithm of convolutions, on which the last bits of
 // features depend.

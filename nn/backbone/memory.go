@@ -27,13 +27,8 @@ func (b *Backbone) Memory(workspaces, workersCount, batch int) (weights, maps in
 	for _, o := range p.ops {
 		maps += floatBytes * int64(o.memory)
 	}
-	for _, t := range b.net.tensors() {
-		n := int64(1)
-		for _, d := range t.Shape {
-			n *= int64(d)
-		}
-		weights += floatBytes * n
-	}
+	weights, _ = b.Work()
+	weights *= floatBytes
 	return weights, maps * int64(workspaces)
 }
 

@@ -64,7 +64,11 @@ func (b *Backbone) read(f *safetensors.Reader) error {
 		}
 		n = a.layOut(b.info.Side, r)
 	}
-	b.info.Remarks = remarks(n.leaveOutPrefix(f), n.ignored(f))
+	said := leftOut(n.leaveOutPrefix(f), n.ignored(f))
+	if b.info.Remarks != "" {
+		said = append([]string{b.info.Remarks}, said...)
+	}
+	b.info.Remarks = strings.Join(said, "; ")
 	if last := n.layers[len(n.layers)-1]; last.kind == logitsLayer {
 		if head, there := f.Find(last.name + ".weight"); there && len(head.Shape) > 0 && head.Shape[0] >= 1 &&
 			head.Shape[0] <= limit.KnownClasses {

@@ -117,7 +117,9 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 	}
 	u := usuals[slices.IndexFunc(usuals, func(u usual) bool { return u.of == c.a.name && u.gelu == c.r.gelu })]
 	b.info = Info{Architecture: c.a.name, Side: usualSide, Mean: u.mean, Std: u.std, TrainedOn: u.trainedOn,
-		Licence: u.licence, Feature: c.r.feature}
+		Licence: u.licence, Feature: c.r.feature, Remarks: fmt.Sprintf(
+			"the file has the names of %s and says nothing else; it is taken for %s, trained on %s, licence %s, with pictures of %d pixels, mean %v, deviation %v, GELU %s, positions %s",
+			c.r.scheme.name, c.a.name, u.trainedOn, u.licence, usualSide, u.mean, u.std, c.r.gelu, c.r.positions)}
 	return c.a.layOut(usualSide, c.r), nil
 }
 
@@ -244,12 +246,11 @@ func gridOf(rows int) (side int, ofClass bool) {
 	return 0, false
 }
 
-// textTower is how many tensors that no feature needs are those of a text tower, and not some others.
+// textTower is from how many on tensors that no feature needs are those of a text tower.
 const textTower = 100
 
-// remarks says what was left out of a file.
-func remarks(prefix string, ignored map[string]bool) string {
-	var parts []string
+// leftOut says what was left out of a file.
+func leftOut(prefix string, ignored map[string]bool) (parts []string) {
 	if prefix != "" {
 		parts = append(parts, fmt.Sprintf("%.60q before the names of tensors is left out", prefix))
 	}
@@ -260,5 +261,9 @@ func remarks(prefix string, ignored map[string]bool) string {
 		parts = append(parts, fmt.Sprintf("%s that no feature needs %s left out: %s", count.Of(n, "tensor"), isAre(n),
 			count.Some(slices.Sorted(maps.Keys(ignored)))))
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
+
+// Is says whether a file is one of others' weights for this package, or may be: it has metadata of docs/format/backbone.md,
+// or names of a vision transformer.
+func Is(f *safetensors.Reader) bool { return f.Metadata[keyVersion] != "" || namesTransformer(f) }
