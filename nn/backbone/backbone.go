@@ -96,15 +96,23 @@ func (b *Backbone) Work() (parameters, multiplyAdds int64) {
 		parameters += int64(safetensors.Tensor{Shape: t.Shape}.Len())
 	}
 	for _, l := range b.net.layers {
-		in, out := b.net.maps[l.in], b.net.maps[l.out]
-		switch l.kind {
-		case stemLayer, denseLayer, depthwiseLayer:
-			multiplyAdds += int64(out.rows*out.columns) * int64(safetensors.Tensor{Shape: b.net.shape(l)}.Len())
-		case attentionLayer:
-			multiplyAdds += 2 * int64(in.rows*out.rows) * int64(out.channels)
+		if l.kind != logitsLayer {
+			multiplyAdds += b.net.work(l)
 		}
 	}
 	return parameters, multiplyAdds
+}
+
+// work is the multiply-adds of a layer for a picture.
+func (n *network) work(l *layer) int64 {
+	in, out := n.maps[l.in], n.maps[l.out]
+	switch l.kind {
+	case stemLayer, denseLayer, depthwiseLayer, logitsLayer:
+		return int64(out.rows*out.columns) * int64(safetensors.Tensor{Shape: n.shape(l)}.Len())
+	case attentionLayer:
+		return 2 * int64(in.rows*out.rows) * int64(out.channels)
+	}
+	return 0
 }
 
 // Engine is how the backbone computes: a kernel set and an algorithm of convolutions, on which the last bits of

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +102,45 @@ func TestForeignFaults(t *testing.T) {
 		if _, err := decode(c.text(t), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), key+" is ") {
 			t.Errorf("%s %s: %v", key, value, err)
 		}
+	}
+}
+
+// TestTransformerLayers: the layers of a vision transformer have the weights by which it computes.
+func TestTransformerLayers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "b.safetensors")
+	c := asIs()
+	if err := os.WriteFile(path, c.text(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(path, nn.DefaultEngine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := b.Layers(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for i, l := range layers {
+		kinds[l.Kind]++
+		o := b.net.layers[i]
+		outs := b.net.channels(o.out)
+		switch {
+		case l.Kind == Product && (len(l.Weight) != b.net.channels(o.in)*outs || len(l.Bias) != outs):
+			t.Errorf("%s has %d weights and %d biases", l.Name, len(l.Weight), len(l.Bias))
+		case l.Name == "blocks.1.mlp.fc2": // weights [out, in] times LayerScale
+			w := c.tensors[slices.IndexFunc(c.tensors, func(t safetensors.Tensor) bool { return t.Name == l.Name+".weight" })]
+			if want := w.Floats[5*1536+7] * o.scale[5]; l.Weight[7*outs+5] != want {
+				t.Errorf("weight from 7 to 5 is %g, wanted %g", l.Weight[7*outs+5], want)
+			}
+		}
+	}
+	want := map[string]int{Convolution: 1, Tokens: 1, LayerNorm: 25, Product: 48, Attention: 12, ClassToken: 1}
+	if !maps.Equal(kinds, want) {
+		t.Errorf("%v, wanted %v", kinds, want)
+	}
+	if parameters, work := b.Work(); parameters != 22_056_192-(1370-17)*384 || work < 5e9 || work > 6e9 {
+		t.Errorf("%d parameters, %d multiply-adds", parameters, work)
 	}
 }
 

@@ -62,6 +62,9 @@ func (f *Frozen) layers(g *graph, x string) string {
 		case backbone.Maximum:
 			x = g.node("MaxPool", "maxima", []string{in}, attribute("kernel_shape", []int{l.Side, l.Side}),
 				attribute("pads", pads), attribute("strides", []int{l.Stride, l.Stride}))
+		case backbone.Tokens, backbone.LayerNorm, backbone.Product, backbone.Attention, backbone.ClassToken,
+			backbone.ClassMean:
+			x = tokens(g, l, in, values[l.Residual])
 		default:
 			s := l.Shape
 			x = g.node("Conv", l.Name, []string{in, g.floats(l.Name+".weight", l.Weight, s[0], s[1], s[2], s[3]),
@@ -79,6 +82,9 @@ func (f *Frozen) layers(g *graph, x string) string {
 			}
 		}
 		values[l.Out] = x
+	}
+	if last := f.Layers[len(f.Layers)-1]; last.Kind != backbone.Mean { // a token
+		x = g.node("Flatten", "features", []string{x}, attribute("axis", 1))
 	}
 	return x
 }

@@ -89,7 +89,28 @@ func TestFrozen(t *testing.T) {
 			ReLU: true},
 		{Kind: backbone.Mean, In: 3, Out: 4, Residual: -1},
 	}
+	const d = 4
+	of := func(n int) []float32 { return make([]float32, n) }
+	norm := func(name string, in, out int) backbone.Layer {
+		return backbone.Layer{Kind: backbone.LayerNorm, Name: name, In: in, Out: out, Residual: -1, Weight: of(d), Bias: of(d),
+			Shape: [4]int{d}, Epsilon: 1e-6}
+	}
+	product := func(name string, in, out, res, ins, outs int, gelu string) backbone.Layer {
+		return backbone.Layer{Kind: backbone.Product, Name: name, In: in, Out: out, Residual: res, Weight: of(ins * outs),
+			Bias: of(outs), Shape: [4]int{ins, outs}, GELU: gelu}
+	}
+	transformer := []backbone.Layer{
+		{Kind: backbone.Convolution, Name: "patches", Out: 1, Residual: -1, Weight: of(d * 3 * 16), Bias: of(d),
+			Shape: [4]int{d, 3, 4, 4}, Groups: 1, Side: 4, Stride: 4},
+		{Kind: backbone.Tokens, In: 1, Out: 2, Residual: -1, Rows: 6, First: 2, Start: of(6 * d), Shape: [4]int{d}},
+		norm("norm1", 2, 3), product("qkv", 3, 4, -1, d, 3*d, ""),
+		{Kind: backbone.Attention, In: 4, Out: 5, Residual: -1, Rows: 6, Heads: 2, Shape: [4]int{d}},
+		product("proj", 5, 6, 2, d, d, ""), product("fc1", 6, 7, -1, d, 4*d, "erf"), product("fc2", 7, 8, 6, 4*d, d, "quick"),
+		{Kind: backbone.ClassMean, In: 8, Out: 9, Residual: -1, Rows: 1, First: 2, Shape: [4]int{2 * d}},
+		{Kind: backbone.ClassToken, In: 9, Out: 10, Residual: -1, Rows: 1, Shape: [4]int{2 * d}},
+	}
 	for name, f := range map[string]onnx.Frozen{
+		"a transformer": {Net: net, Layers: transformer, Of: [3]int{3, 8, 8}},
 		"of the project": {Net: net, Of: [3]int{3, 8, 8}}, "of others": {Net: net, Layers: layers, Of: [3]int{3, 8, 8}},
 		"grey": {Net: net, Of: [3]int{1, 8, 8}}, "of other images": {Net: net, Of: [3]int{3, 12, 20}},
 	} {
@@ -113,6 +134,9 @@ func TestFrozen(t *testing.T) {
 			want["Concat"] = 1
 		case "of other images":
 			want["Resize"] = 2
+		case "a transformer":
+			want["Gemm"], want["Conv"], want["LayerNormalization"], want["Softmax"], want["Erf"], want["Sigmoid"], want["Pad"],
+				want["ReduceMean"], want["Flatten"] = 2, 1, 1, 2, 1, 1, 1, 1, 2
 		case "of others":
 			want["Gemm"], want["Conv"], want["MaxPool"], want["Clip"], want["Add"], want["GlobalAveragePool"] = 2, 2, 1, 1, 2, 1
 		}

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -30,11 +31,12 @@ const (
 	nodeOperator  = 4
 	nodeAttribute = 5
 
-	attributeName = 1
-	attributeInt  = 3
-	attributeText = 4
-	attributeInts = 8
-	attributeType = 20
+	attributeName  = 1
+	attributeFloat = 2
+	attributeInt   = 3
+	attributeText  = 4
+	attributeInts  = 8
+	attributeType  = 20
 
 	tensorDims = 1
 	tensorType = 2
@@ -45,17 +47,18 @@ const (
 	valueType = 2
 	valueDoc  = 3
 
-	typeTensor      = 1
-	typeElement     = 1
-	typeShape       = 2
-	shapeDim        = 1
-	dimValue        = 1
-	dimName         = 2
-	entryKey        = 1
-	entryValue      = 2
-	attributeIsInt  = 2 // values of attributeType
-	attributeIsText = 3
-	attributeIsInts = 7
+	typeTensor       = 1
+	typeElement      = 1
+	typeShape        = 2
+	shapeDim         = 1
+	dimValue         = 1
+	dimName          = 2
+	entryKey         = 1
+	entryValue       = 2
+	attributeIsFloat = 1 // values of attributeType
+	attributeIsInt   = 2
+	attributeIsText  = 3
+	attributeIsInts  = 7
 )
 
 // Types of elements.
@@ -83,13 +86,16 @@ func (m *message) bytes(field protowire.Number, b []byte) {
 	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
 }
 
-// attribute is a setting of a node: a number, a text or a list of numbers.
+// attribute is a setting of a node: a whole number, a number, a text or a list of whole numbers.
 func attribute(name string, v any) (a message) {
 	a.text(attributeName, name)
 	switch v := v.(type) {
 	case int:
 		a.number(attributeInt, int64(v))
 		a.number(attributeType, attributeIsInt)
+	case float32:
+		a = protowire.AppendFixed32(protowire.AppendTag(a, attributeFloat, protowire.Fixed32Type), math.Float32bits(v))
+		a.number(attributeType, attributeIsFloat)
 	case string:
 		a.text(attributeText, v)
 		a.number(attributeType, attributeIsText)

@@ -5,7 +5,7 @@ usage: cli/internal/bench/compare_backbone.py [--rounds 5] [--threads 2] [--seco
 
 All compute features of pictures of 224 pixels in float32 with as many threads: one picture at a time, and 32 at a time. Weights are random. ocl's time
 is that of BenchmarkFeatures of package nn/backbone, which uses two threads, and contains the conversion of bytes into numbers. A ratio above 1 says that
-ocl is faster. Needs `pip install torch torchvision onnx onnxruntime efficientnet-lite-pytorch`.
+ocl is faster. Needs `pip install torch torchvision onnx onnxruntime timm efficientnet-lite-pytorch`.
 """
 import argparse
 import os
@@ -20,12 +20,19 @@ import torch
 import torchvision
 
 
+TRANSFORMERS = {"dinov2-vits14": "vit_small_patch14_dinov2", "dinov2-vitb14": "vit_base_patch14_dinov2", "deit-s16": "deit_small_patch16_224",
+                "augreg-vitb16": "vit_base_patch16_224"}
+
+
 def network(name):
     """The network without its classifier."""
     if name == "efficientnet-lite0":
         from efficientnet_lite_pytorch import EfficientNet
         net = EfficientNet.from_name("efficientnet-lite0")
         net._dropout, net._fc = torch.nn.Identity(), torch.nn.Identity()
+    elif name in TRANSFORMERS:
+        import timm
+        net = timm.create_model(TRANSFORMERS[name], pretrained=False, num_classes=0, img_size=224)
     else:
         net = getattr(torchvision.models, name.removeprefix("torchvision-"))()
         net.fc = torch.nn.Identity()
@@ -58,7 +65,7 @@ def main():
     a.add_argument("--networks", default="efficientnet-lite0,torchvision-resnet18")
     o = a.parse_args()
     torch.set_num_threads(o.threads)
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         binary = os.path.join(folder, "backbone.test")
         subprocess.run(["go", "test", "-c", "-o", binary, "./nn/backbone"], cwd=root, check=True)
