@@ -19,7 +19,7 @@ func (b *Backbone) Memory(workspaces, workersCount, batch int) (weights, maps in
 	if b.own != nil {
 		return floatBytes * int64(b.own.Footprint().Params()), 0
 	}
-	p := newPlan(b, workersCount, min(max(1, batch), mostGroup))
+	p := newPlan(b, workersCount, b.net.group(batch))
 	_, rooms := p.rooms()
 	for _, g := range rooms {
 		maps += floatBytes * int64(g.Size())

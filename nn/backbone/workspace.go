@@ -40,7 +40,7 @@ func (b *Backbone) NewWorkspace(workersCount, batch int) *Workspace {
 		return w
 	}
 	w.team = workers.New(workersCount)
-	w.plan = newPlan(b, w.team.Size(), min(max(1, batch), mostGroup))
+	w.plan = newPlan(b, w.team.Size(), b.net.group(batch))
 	w.bufs = w.plan.buffers()
 	return w
 }
@@ -178,9 +178,20 @@ const (
 	// mostGroup is the most pictures that the late layers take at a time: more share no more of the weights' way through
 	// the caches.
 	mostGroup = 16
+	// mostTransformed is the same for vision transformers, where the tokens of one picture share the weights already.
+	mostTransformed = 4
 	// earlySide is the smallest map, in pixels, that is computed picture by picture.
 	earlySide = 29
 )
+
+// group is how many pictures the late layers take at a time for so many in a batch.
+func (n *network) group(batch int) int {
+	most := mostGroup
+	if n.reading.scheme != nil {
+		most = mostTransformed
+	}
+	return min(max(1, batch), most)
+}
 
 // plan is the layers made ready for a number of pictures at a time.
 type plan struct {

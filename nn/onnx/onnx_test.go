@@ -110,7 +110,7 @@ func TestFrozen(t *testing.T) {
 		{Kind: backbone.ClassToken, In: 9, Out: 10, Residual: -1, Rows: 1, Shape: [4]int{2 * d}},
 	}
 	for name, f := range map[string]onnx.Frozen{
-		"a transformer": {Net: net, Layers: transformer, Of: [3]int{3, 8, 8}},
+		"a transformer":  {Net: net, Layers: transformer, Of: [3]int{3, 8, 8}},
 		"of the project": {Net: net, Of: [3]int{3, 8, 8}}, "of others": {Net: net, Layers: layers, Of: [3]int{3, 8, 8}},
 		"grey": {Net: net, Of: [3]int{1, 8, 8}}, "of other images": {Net: net, Of: [3]int{3, 12, 20}},
 	} {
