@@ -75,9 +75,22 @@ type goldenCase struct {
 
 var firstBlock = regexp.MustCompile(`\b(blocks|layer|layers|resblocks)\.0\.`)
 
+// each calls f with every tensor that the library saves.
+func (g goldenCase) each(f func(name string, shape []int)) {
+	for name, shape := range g.Tensors {
+		if !firstBlock.MatchString(name) {
+			f(name, shape)
+			continue
+		}
+		for i := range 12 {
+			f(firstBlock.ReplaceAllString(name, fmt.Sprintf("$1.%d.", i)), shape)
+		}
+	}
+}
+
 // file is the file that the library saves, without metadata.
 func (g goldenCase) file() (c content) {
-	add := func(name string, shape []int) {
+	g.each(func(name string, shape []int) {
 		values := drawnValues(name, shape)
 		if g.GELU == geluQuick && len(shape) > 1 {
 			for i, v := range values {
@@ -85,16 +98,7 @@ func (g goldenCase) file() (c content) {
 			}
 		}
 		c.tensors = append(c.tensors, safetensors.Tensor{Name: name, Shape: shape, Floats: values})
-	}
-	for name, shape := range g.Tensors {
-		if !firstBlock.MatchString(name) {
-			add(name, shape)
-			continue
-		}
-		for i := range 12 {
-			add(firstBlock.ReplaceAllString(name, fmt.Sprintf("$1.%d.", i)), shape)
-		}
-	}
+	})
 	return c
 }
 
@@ -175,6 +179,66 @@ func TestTransformerGoldens(t *testing.T) {
 				t.Errorf("%d blocks are compared", len(blocks))
 			}
 		})
+	}
+}
+
+// TestSchemes: the names of every library are found, also behind what wrappers put before them, and CLIP's vision tower
+// by itself.
+func TestSchemes(t *testing.T) {
+	text, err := os.ReadFile("testdata/vits.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := safetensors.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	for name, said := range golden.Metadata {
+		var g goldenCase
+		if json.Unmarshal([]byte(said), &g) != nil {
+			continue
+		}
+		a := lookUp(g.Architecture)
+		wanted := map[string]string{"hub": "Facebook's DINOv2", "timm": "timm", "clip": "CLIP", "face": "Hugging Face's DINOv2"}[strings.Split(name, "-")[0]]
+		switch name {
+		case "face-b16":
+			wanted = "Hugging Face's ViT"
+		case "face-clip-b16":
+			wanted = "Hugging Face's CLIP"
+		}
+		for _, prefix := range []string{"", "module.", "model.backbone.", "-visual."} {
+			f := &safetensors.Reader{}
+			g.each(func(name string, shape []int) {
+				if short, alone := strings.CutPrefix(name, "visual."); alone && prefix == "-visual." {
+					name = short
+				} else if prefix == "-visual." {
+					return
+				} else {
+					name = prefix + name
+				}
+				f.Tensors = append(f.Tensors, safetensors.Info{Name: name, Shape: shape, Type: "F32"})
+			})
+			if len(f.Tensors) == 0 {
+				continue
+			}
+			cases++
+			r := reading{feature: featureClass}
+			if a.vit.projected > 0 {
+				r.feature = featureProjection
+			}
+			if !namesTransformer(f) {
+				t.Errorf("%s, %q: no names of a transformer", name, prefix)
+			}
+			r.scheme = schemeOf(f, a, usualSide, r)
+			r.stored, err = a.vit.positionsOf(f, r.scheme, usualSide)
+			if faults := a.layOut(usualSide, r).faults(f); r.scheme.name != wanted || faults != 0 || err != nil {
+				t.Errorf("%s, %q: %s with %d faults, %v; wanted %s", name, prefix, r.scheme.name, faults, err, wanted)
+			}
+		}
+	}
+	if cases != 17*3+3 {
+		t.Errorf("%d cases", cases)
 	}
 }
 
