@@ -259,6 +259,9 @@ func inspectFile(path string) (*inspected, error) {
 		return inspectEvents(path)
 	case len(head) > 8 && head[8] == '{':
 		return inspectWeights(path, f, size)
+	case bytes.HasPrefix(head, []byte("PK")) && safetensors.Foreign(f, size) == safetensors.Torch:
+		return nil, fmt.Errorf("%s: this is %s, which is not read. `python3 examples/pytorch/convert.py ARCHITECTURE FILE -o OUT.safetensors` makes a pretrained network of it",
+			path, safetensors.Torch)
 	case bytes.HasPrefix(head, []byte("PK")):
 		return inspectNPZ(path, f, size)
 	}

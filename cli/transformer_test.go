@@ -99,11 +99,13 @@ func TestTransformerFile(t *testing.T) {
 	if err := os.WriteFile(torch, []byte("PK\x03\x04\x00\x00dino/data.pkl"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stderr.Reset()
 	args[6] = torch
-	if code := execute(context.Background(), args, &stdout, &stderr); code == exitDone ||
-		!strings.Contains(strings.Join(strings.Fields(stderr.String()), " "),
-			"python3 examples/pytorch/convert.py ARCHITECTURE FILE") {
-		t.Errorf("a file of torch.save: %d, %s", code, stderr.String())
+	for _, args := range [][]string{args, {"inspect", torch}} {
+		stderr.Reset()
+		if code := execute(context.Background(), args, &stdout, &stderr); code == exitDone ||
+			!strings.Contains(strings.Join(strings.Fields(stderr.String()), " "),
+				"python3 examples/pytorch/convert.py ARCHITECTURE FILE") {
+			t.Errorf("%s of a file of torch.save: %d, %s", args[0], code, stderr.String())
+		}
 	}
 }
