@@ -86,8 +86,8 @@ func (b *Backbone) Info() Info { return b.info }
 // Digest is the SHA-256 of the file, as "sha256:…".
 func (b *Backbone) Digest() string { return b.digest }
 
-// Work is the parameters of the backbone, and the multiply-adds of a picture up to its features. They are 0 for a network
-// of this project, which says both itself.
+// Work is the parameters of the backbone, and the multiply-adds of a picture up to its features. They are 0 for a
+// network of this project, which says both itself.
 func (b *Backbone) Work() (parameters, multiplyAdds int64) {
 	if b.own != nil {
 		return 0, 0

@@ -32,8 +32,8 @@ type Layer struct {
 	Name     string // of its weights in the file
 	In, Out  int    // values
 	Residual int    // the value that is added before the activation; -1 is none
-	// Weight [outputs, inputs of a group, Side, Side] and Bias [outputs] have the batch norm in them. The weight of a product
-	// is [inputs, outputs], that of a layer norm [outputs].
+	// Weight [outputs, inputs of a group, Side, Side] and Bias [outputs] have the batch norm in them. The weight of a
+	// product is [inputs, outputs], that of a layer norm [outputs].
 	Weight, Bias   []float32
 	Shape          [4]int // of Weight; without one, the channels of the output
 	Groups         int    // 1, or for a convolution of each channel by itself the number of channels

@@ -264,6 +264,6 @@ func leftOut(prefix string, ignored map[string]bool) (parts []string) {
 	return parts
 }
 
-// Is says whether a file is one of others' weights for this package, or may be: it has metadata of docs/format/backbone.md,
-// or names of a vision transformer.
+// Is says whether a file is one of others' weights for this package, or may be: it has metadata of
+// docs/format/backbone.md, or names of a vision transformer.
 func Is(f *safetensors.Reader) bool { return f.Metadata[keyVersion] != "" || namesTransformer(f) }

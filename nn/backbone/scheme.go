@@ -7,7 +7,6 @@ type scheme struct {
 	name       string
 	replace    []string // pairs of a part of timm's name and what stands in its place
 	split      []string // what stands in place of qkv, where queries, keys and values have tensors of their own
-	bare       []string // tensors that end in no .weight here
 	epsilon    float64  // of norms, but for CLIP
 	registers  string   // the name of the registers
 	positions  string   // its usual rule

@@ -9,7 +9,9 @@ type vit struct {
 	depth               int  // blocks; 0 is twelve
 	registers           int  // tokens behind the class token that stand for no patch (Darcet et al. 2024)
 	scaled              bool // LayerScale (Touvron et al. 2021) after each attention and each perceptron
-	projected           int  // CLIP (Radford et al. 2021): patches without bias, a norm before the blocks, a projection to so many numbers
+	// projected is of CLIP (Radford et al. 2021): the numbers that the class token is projected to. Patches have no bias
+	// then, and a norm comes before the blocks.
+	projected int
 }
 
 // blocks is the number of them.
@@ -92,7 +94,8 @@ func (n *network) tokens(patches value, registers int) value {
 
 // layerNorm normalises each token by itself.
 func (n *network) layerNorm(in value, name string) value {
-	return n.add(layer{kind: layerNormLayer, name: name, in: in, res: none, epsilon: n.epsilon}, n.channels(in), n.maps[in].rows, 1)
+	return n.add(layer{kind: layerNormLayer, name: name, in: in, res: none, epsilon: n.epsilon}, n.channels(in),
+		n.maps[in].rows, 1)
 }
 
 // product is a linear layer for each token.

@@ -109,10 +109,10 @@ func asHalf(v float32) float32 {
 	return float32(math.RoundToEven(float64(v)/unit) * unit)
 }
 
-// TestTransformerGoldens compares every vision transformer with what timm, open_clip, transformers and Facebook's source
-// computed of the same drawn weights and pictures (testdata/vits.py): features, and some values behind three blocks. Each
-// file has the names, and the tensors without use, of the library that saves it, and no metadata where the names tell
-// the architecture.
+// TestTransformerGoldens compares every vision transformer with what timm, open_clip, transformers and Facebook's
+// source computed of the same drawn weights and pictures (testdata/vits.py): features, and some values behind three
+// blocks. Each file has the names, and the tensors without use, of the library that saves it, and no metadata where the
+// names tell the architecture.
 func TestTransformerGoldens(t *testing.T) {
 	const tolerance = 1e-5 // the libraries differ from each other by 1e-6
 	text, err := os.ReadFile("testdata/vits.safetensors")

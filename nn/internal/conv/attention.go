@@ -8,8 +8,8 @@ import (
 )
 
 // Attention lets tokens look at each other (Vaswani et al. 2017): of each head, token i of the output is Σ_j p_ij·v_j,
-// with p_i the softmax over j of q_i·k_j/√width. A map of tokens has one column. The input has the queries, the keys and
-// the values of all heads side by side, the output as many channels as one of them. Both products are those of
+// with p_i the softmax over j of q_i·k_j/√width. A map of tokens has one column. The input has the queries, the keys
+// and the values of all heads side by side, the output as many channels as one of them. Both products are those of
 // [kernel.ChannelLast], for which keys and values are packed like weights.
 type Attention struct {
 	s         *kernel.Set
