@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ocl/internal/exiftest"
+	"ocl/live"
 	"ocl/nn/safetensors"
 )
 
@@ -90,6 +91,18 @@ func TestTransformerFile(t *testing.T) {
 	}
 	done(t, "predict", out, filepath.Join(root, "photos/cat/0.jpg"), "--json", "all")
 	done(t, "verify", out)
+	runs, err := filepath.Glob(filepath.Join(out, "slda-*"))
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	l, err := live.OpenTrainer(runs[0], func(p *live.Process) { p.Backbone = file })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(l.Notes(), "\n"); !strings.Contains(notes, note) {
+		t.Errorf("the learner of the run notes %q", notes)
+	}
+	l.Close()
 	model := filepath.Join(root, "model.onnx")
 	done(t, "export", out, "--to", "onnx", "-o", model)
 	if text, err := os.ReadFile(model); err != nil || !bytes.Contains(text, []byte("LayerNormalization")) {

@@ -146,6 +146,7 @@ func around(k *core, e *embedder, p Process, names naming, notes []string) (*Tra
 	t := &Trainer{process: p, config: k.config, inputs: k.inputs, embedder: e, learns: e.newDesk(),
 		preparation: preparation, stream: k.stream, notes: notes, core: k, stats: Stats{Parameters: parameters, Bytes: bytes}}
 	if e != nil {
+		t.notes = slices.Concat(notes, e.net.Info().Notes())
 		t.process.opened = frozenFile{p.Backbone, e.net}
 	}
 	t.easels.New = func() any { return preparation.Easel() }
@@ -195,7 +196,8 @@ func (t *Trainer) Measure() predict.Measure {
 	return t.publisher.measure
 }
 
-// Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels.
+// Notes are sentences for a person about the file or run that was opened, such as that this machine has other kernels,
+// and about the pretrained network.
 func (t *Trainer) Notes() []string { return slices.Clone(t.notes) }
 
 // Waiting are the images that waited to be learned in the file that was opened, and the ends of tasks, in their order.

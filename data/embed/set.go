@@ -115,9 +115,7 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 	made := *set
 	made.C, made.H, made.W, made.Embeddings, made.Of, made.Tripled = m.Dim(), 1, 1, true, m.shape, false
 	made.By, made.ByDigest = m.By(), m.net.Digest()
-	if remarks := m.net.Info().Remarks; remarks != "" {
-		made.Notes = append(slices.Clone(set.Notes), "pretrained network: "+remarks)
-	}
+	made.Notes = slices.Concat(set.Notes, m.net.Info().Notes())
 	made.Digest = Digest(m.net.Digest(), set.Digest, m.shape)
 	made.Train.Images, made.Test.Images = m.images(halves[0], missing > 0 && o.ReadOnly),
 		m.images(halves[1], missing > 0 && o.ReadOnly)

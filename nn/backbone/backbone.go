@@ -29,6 +29,14 @@ type Info struct {
 	Remarks      string     // what was taken for granted, and what was left out of the file
 }
 
+// Notes says for a person what was taken for granted and what was left out of the file; mostly there is nothing to say.
+func (i Info) Notes() []string {
+	if i.Remarks == "" {
+		return nil
+	}
+	return []string{"pretrained network: " + i.Remarks}
+}
+
 // Backbone is a network with fixed weights. Any number of goroutines may use it, each with a [Workspace] of its own.
 type Backbone struct {
 	info   Info
