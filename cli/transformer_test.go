@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,10 +61,19 @@ func dinoFile(t *testing.T) string {
 }
 
 // TestTransformerFile: a file of a vision transformer goes through all commands as it is. What is taken for granted is
-// said once.
+// said once. The test has a process for itself: a child's memory, which other tests measure, begins as its parent's.
 func TestTransformerFile(t *testing.T) {
+	const alone = "OCL_TEST_ALONE"
 	if testing.Short() {
 		t.Skip("NOT RUN: a vision transformer is computed; run without -short")
+	}
+	if os.Getenv(alone) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestTransformerFile$", "-test.count=1")
+		cmd.Env = append(os.Environ(), alone+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
 	}
 	t.Setenv("OCL_CACHE", t.TempDir())
 	root, file := t.TempDir(), dinoFile(t)
