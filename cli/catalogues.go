@@ -10,6 +10,7 @@ import (
 type methodJSON struct {
 	Name           string   `json:"name"`
 	Title          string   `json:"title"`
+	Group          string   `json:"group"`
 	Summary        string   `json:"summary"`
 	Idea           string   `json:"idea"`
 	Formula        string   `json:"formula"`
@@ -56,7 +57,7 @@ type axisJSON struct {
 
 func newMethodJSON(info method.Info) methodJSON {
 	m := methodJSON{
-		Name: info.Name, Title: info.Title, Summary: info.Summary, Idea: info.Idea, Formula: info.Formula,
+		Name: info.Name, Title: info.Title, Group: info.Group(), Summary: info.Summary, Idea: info.Idea, Formula: info.Formula,
 		UsesMemory: info.UsesMemory, TaskBoundaries: info.TaskBoundaries, StoredTasks: info.StoredTasks,
 		Deferred: info.Deferred, Offline: info.Offline,
 		Prediction: info.Rule(), Signals: notNil(info.Signals), Settings: notNil(info.Settings), Options: []optionJSON{},

@@ -89,12 +89,15 @@ func meantTrick(name string) string {
 
 func listMethods() table {
 	t := table{head: []string{"name", "method", "memory", "signals", "summary"}}
-	for _, info := range method.Catalogue() {
-		memory := "none"
-		if info.UsesMemory {
-			memory = "samples"
+	for _, group := range method.Grouped() {
+		t.rows = append(t.rows, []string{"Methods " + group[0].Group()})
+		for _, info := range group {
+			memory := "none"
+			if info.UsesMemory {
+				memory = "samples"
+			}
+			t.rows = append(t.rows, []string{info.Name, info.Title, memory, listText(info.Signals), info.Summary})
 		}
-		t.rows = append(t.rows, []string{info.Name, info.Title, memory, listText(info.Signals), info.Summary})
 	}
 	return t
 }
@@ -118,6 +121,7 @@ func listText(names []string) string {
 // entry is a method or a trick as it is described.
 type entry struct {
 	name, heading, title, summary string
+	group                         string // of a method
 	idea                          string
 	facts                         []fact
 	options                       []config.Option
@@ -174,7 +178,7 @@ func methodEntry(info method.Info) entry {
 	if module, version := info.Origin(); module != "" {
 		facts = append(facts, fact{"module", module + " " + version})
 	}
-	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea,
+	return entry{name: info.Name, heading: info.Name, title: info.Title, group: info.Group(), summary: info.Summary, idea: info.Idea,
 		facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
 }
 
@@ -294,15 +298,15 @@ var methodsText string
 
 // methodsPage is docs/methods.md.
 func methodsPage() string {
-	all := each(method.Catalogue(), methodEntry)
+	all := each(slices.Concat(method.Grouped()...), methodEntry)
 	headings := append([]string{"Methods"}, each(all, func(e entry) string { return e.heading })...)
 	headings = append(headings, "Tricks")
 	headings = append(headings, each(method.Tricks(), func(t method.Trick) string { return trickEntry(t).heading })...)
 	at := anchors(headings)
 	var methods, tricks string
 	for i, e := range all {
-		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |\n", e.name, at[1+i], inTable(e.title), e.facts[1].text,
-			e.facts[2].text, inTable(e.facts[3].text))
+		methods += fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s | %s |\n", e.name, at[1+i], inTable(e.title), e.group,
+			e.facts[1].text, e.facts[2].text, inTable(e.facts[3].text))
 	}
 	for _, e := range all {
 		methods += "\n" + e.markdown()

@@ -94,7 +94,8 @@ func fold(text string, width int) []string {
 func columns(s string) int { return len([]rune(s)) }
 
 // table is rows of text under a head, in which what does not show is escaped. Columns whose head begins with ">" are
-// aligned to the right, and the last one is folded so that no line is wider than plainWidth.
+// aligned to the right, and the last one is folded so that no line is wider than plainWidth. A row of one cell is a
+// heading.
 type table struct {
 	head []string
 	rows [][]string
@@ -119,6 +120,9 @@ func (t table) String() string {
 		lines = append(lines, line)
 	}
 	for _, row := range lines {
+		if len(row) == 1 {
+			continue
+		}
 		for i, cell := range row {
 			width[i] = max(width[i], columns(cell))
 		}
@@ -130,6 +134,10 @@ func (t table) String() string {
 	width[last] = min(width[last], max(plainWidth-indent, 20))
 	var b strings.Builder
 	for _, row := range lines {
+		if len(row) == 1 { // a heading
+			fmt.Fprintf(&b, "\n%s\n", row[0])
+			continue
+		}
 		line := ""
 		for i, cell := range row[:last] {
 			pad := strings.Repeat(" ", width[i]-columns(cell))

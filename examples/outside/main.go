@@ -1,5 +1,4 @@
-// Command outside is ocl with three more methods, ER-ACE, DER++ and SCR, from a module of its own. Each of them is one
-// file, which registers the method.
+// Command outside is ocl with one more method, DER, from a module of its own. It is one file, which registers the method.
 package main
 
 import (

@@ -7,7 +7,9 @@ var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "lea
 	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
 	agem,
 	cndpm,
+	derpp,
 	er,
+	erACE,
 	ewc,
 	finetune,
 	gdumb,
@@ -18,5 +20,6 @@ var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "lea
 	ncm,
 	offline,
 	ranpac,
+	scr,
 	slda,
 )

@@ -49,35 +49,43 @@ func construct(t *testing.T, name string, network arch.Config, inherited int, se
 		}
 		network.NF, network.Hidden = 0, info.Solves(s).Hidden
 	}
-	src := rng.New(seed, "network/init")
-	var net *nn.Network
-	switch {
-	case network.NF > 0:
-		net, err = arch.ResNet18(network, src)
-	case network.Hidden != nil:
-		net, err = arch.MLP(network, src)
-	default:
-		net, err = arch.Linear(network, src)
+	setup := func() method.Setup {
+		src := rng.New(seed, "network/init")
+		var net *nn.Network
+		switch {
+		case network.NF > 0:
+			net, err = arch.ResNet18(network, src)
+		case network.Hidden != nil:
+			net, err = arch.MLP(network, src)
+		default:
+			net, err = arch.Linear(network, src)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inherited > 0 {
+			net.Inherit(inherited)
+		}
+		ws := net.NewWorkspace(1)
+		t.Cleanup(ws.Close)
+		s := method.Setup{
+			Net: net, WS: ws, Opt: optim.SGD{LR: 0.1, Momentum: 0.5},
+			Memory: 12, ReplayBatch: 4, Iterations: 1,
+			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed, InitSeed: seed,
+		}
+		s.Options = maps.Clone(options[name])
+		if name == "gdumb" && network.NF == 0 && network.Hidden == nil {
+			s.Options["epochs"] = 1 // a head alone learns the few classes in two
+		}
+		if change != nil {
+			change(&s)
+		}
+		return s
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if inherited > 0 {
-		net.Inherit(inherited)
-	}
-	ws := net.NewWorkspace(1)
-	t.Cleanup(ws.Close)
-	s := method.Setup{
-		Net: net, WS: ws, Opt: optim.SGD{LR: 0.1, Momentum: 0.5},
-		Memory: 12, ReplayBatch: 4, Iterations: 1,
-		Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed, InitSeed: seed,
-	}
-	s.Options = maps.Clone(options[name])
-	if name == "gdumb" && network.NF == 0 && network.Hidden == nil {
-		s.Options["epochs"] = 1 // a head alone learns the few classes in two
-	}
-	if change != nil {
-		change(&s)
+	s := setup()
+	if info.Head != nil { // which depends on options
+		network.Head = info.Head(s)
+		s = setup()
 	}
 	l, err := info.New(s)
 	if err != nil {
@@ -249,7 +257,7 @@ func TestContract(t *testing.T) {
 
 // TestAugmentedContract runs every method that augments with augmentation, whose draws are part of its state.
 func TestAugmentedContract(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	for _, info := range method.Catalogue() {
 		if slices.Contains(info.Settings, "replay.augment") {
 			t.Run(info.Name, func(t *testing.T) {
@@ -268,7 +276,7 @@ func TestAugmentedContract(t *testing.T) {
 // long tier one with several, on the residual network. The trick must change something, unless it is only read where
 // predictions are evaluated.
 func TestTrickContract(t *testing.T) {
-	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	mlp := perceptron
 	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}
 	contract := func(name string, network arch.Config, list ...string) {
 		label := "mlp"
@@ -327,7 +335,7 @@ func TestTrickContract(t *testing.T) {
 
 // TestSettingsNotDeclared: what a method does not declare changes nothing.
 func TestSettingsNotDeclared(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}
 	a := build("finetune", network, nil)(t, 1)
 	b := build("finetune", network, func(s *method.Setup) { s.Memory, s.ReplayBatch, s.Joint = 3, 7, true })(t, 1)

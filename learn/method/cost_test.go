@@ -7,14 +7,13 @@ import (
 
 	"ocl/learn/learner/learnertest"
 	"ocl/learn/method"
-	"ocl/nn/arch"
 )
 
 // TestStepCostIsThatOfItsPasses compares what a learner counts in a step with a full memory, in the second task, with
 // the passes that the catalogue says the step takes: for every method, with every trick that it takes and with every
 // setting and option changed, and with a memory that holds less than a step could replay.
 func TestStepCostIsThatOfItsPasses(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	for _, info := range method.Catalogue() {
 		if info.OwnNetworks || info.Solves != nil {
 			continue // its steps cost what its experts do, which grow
@@ -57,7 +56,7 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 					if info.Name == "mir" && s.ReplayBatch > 10 {
 						s.Options = map[string]any{"candidates": s.ReplayBatch}
 					}
-					if info.Name == "icarl" && s.Memory == 0 {
+					if (info.Name == "icarl" || info.Name == "scr") && s.Memory == 0 {
 						s.Memory = 1 // without, it can predict nothing
 					}
 					setup = *s

@@ -1,6 +1,14 @@
 package method
 
-import "testing"
+import (
+	"testing"
+
+	"ocl/learn/augment"
+	"ocl/learn/learner"
+)
+
+// ShowViews sets what changes the second view of the images of SCR.
+func ShowViews(r *learner.Replay, views augment.Transform) { r.Step.(*contrast).views = views }
 
 // Restore takes what a test registers out of the catalogue at its end.
 func Restore(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // the survey's 30 epochs in batches of 16 at the optimiser's rate, clipped at 10; as the original, momentum, weight
 // decay, schedule, crops and mixtures of its own paper, whatever the optimiser.
 func TestGDumbPresets(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	images := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}
 	for _, c := range []struct {
 		preset string

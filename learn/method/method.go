@@ -88,9 +88,46 @@ type Text struct {
 	Idea        string // a few sentences
 	Formula     string
 	Citation    string
+	Since       bool     // it came after the survey
 	CostPerStep string   // relative to Finetune
 	Expect      string   // what a person will see, on CIFAR-100 among others
 	Advice      []Advice // on the options that need some
+}
+
+// Groups of the catalogue, in the order of lists. Methods of another module are a group of that module.
+const (
+	OfSurvey   = "of the survey"
+	Since      = "since then"
+	OnFeatures = "on features"
+)
+
+// Group says where a method belongs in lists.
+func (i Info) Group() string {
+	switch module, _ := i.Origin(); {
+	case module != "":
+		return "of " + module
+	case i.Solves != nil:
+		return OnFeatures
+	case i.Text.Since:
+		return Since
+	}
+	return OfSurvey
+}
+
+// Grouped are all methods, group by group, sorted by name within a group.
+func Grouped() (groups [][]Info) {
+	order := []string{OfSurvey, Since, OnFeatures}
+	for _, info := range Catalogue() {
+		at := slices.Index(order, info.Group())
+		if at < 0 {
+			at, order = len(order), append(order, info.Group())
+		}
+		for len(groups) <= at {
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], info)
+	}
+	return groups
 }
 
 // Tuning is what to try when tuning a method.

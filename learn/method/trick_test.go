@@ -9,7 +9,6 @@ import (
 	"ocl"
 	"ocl/learn/learner"
 	"ocl/learn/method"
-	"ocl/nn/arch"
 )
 
 func TestTricksAreSortedAndWhole(t *testing.T) {
@@ -68,7 +67,7 @@ func TestWhoTakesWhat(t *testing.T) {
 // TestTrickBoundaries: a learner is TaskAware if and only if the method or a trick says so. Exactly these learners
 // refuse a stream without task boundaries.
 func TestTrickBoundaries(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	for _, info := range method.Catalogue() {
 		for _, trick := range method.Tricks() {
 			if _, refused := info.Refuses[trick.Name]; refused {
@@ -146,7 +145,7 @@ func TestTricksTogether(t *testing.T) {
 
 // TestIterationsOfMI: five, or as many as are asked for; one without the trick.
 func TestIterationsOfMI(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	network := perceptron
 	for _, c := range []struct{ given, plain, trick int }{{1, 1, 5}, {3, 3, 3}} {
 		for tricks, want := range map[string]int{"none": c.plain, "mi": c.trick} {
 			names, err := method.ParseTricks(tricks)

@@ -1,4 +1,4 @@
-package main
+package method_test
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ func TestSCRGolden(t *testing.T) {
 	g := read(t, "scr.json")
 	l := g.start(t, "scr", map[string]any{"temperature": g.Tau, "projection": g.Projected})
 	r := l.(*learner.Nearest).Replay
-	r.Step.(*contrast).views = &augment.Flip{P: 1}
+	method.ShowViews(r, &augment.Flip{P: 1})
 	g.follow(t, l, r)
 	var all []ocl.Batch
 	var pixels []float32
@@ -32,22 +32,13 @@ func TestSCRGolden(t *testing.T) {
 	}
 }
 
-func TestSCRContract(t *testing.T) {
-	vary := settings()
-	vary["temperature"], vary["projection"], vary["views"] = option("temperature", 1.0), option("projection", 7),
-		option("views", "crop")
-	contract(t, "scr", vary)
-	checkCost(t, "scr")
-	checkAllocations(t, "scr")
-}
-
 // TestSCRViews: each choice of views makes other ones.
 func TestSCRViews(t *testing.T) {
 	shape := [3]int{3, 5, 4}
 	batches := learnertest.Case{Shape: shape, Classes: 6}.Batches(1, 3, 6)
 	losses := map[float64]string{}
-	for _, name := range views.Choices {
-		l := build(t, "scr", shape, 0, 6, 1, option("views", name))
+	for _, name := range []string{"scr", "crop", "rand"} {
+		l := build("scr", perceptron, with("views", name))(t, 1)
 		loss := learnertest.Observe(t, l, batches)[1].Loss
 		if other, same := losses[loss]; same {
 			t.Errorf("views %s and %s have the same loss %v", name, other, loss)
@@ -70,7 +61,7 @@ func TestSCRNeedsMemory(t *testing.T) {
 // TestSCRWaitsForMemory: the first batch is stored and moves no parameter, not even by weight decay. No step predicts.
 func TestSCRWaitsForMemory(t *testing.T) {
 	shape := [3]int{3, 5, 4}
-	l := build(t, "scr", shape, 0, 6, 1, func(s *method.Setup) { s.Opt = optim.SGD{LR: 0.1, WeightDecay: 0.1} })
+	l := build("scr", perceptron, func(s *method.Setup) { s.Opt = optim.SGD{LR: 0.1, WeightDecay: 0.1} })(t, 1)
 	net := l.(*learner.Nearest).Net
 	before := slices.Clone(net.Params())
 	for i, b := range (learnertest.Case{Shape: shape, Classes: 6}).Batches(1, 2, 5) {
