@@ -60,19 +60,25 @@ func newMethodJSON(info method.Info) methodJSON {
 		Name: info.Name, Title: info.Title, Group: info.Group(), Summary: info.Summary, Idea: info.Idea, Formula: info.Formula,
 		UsesMemory: info.UsesMemory, TaskBoundaries: info.TaskBoundaries, StoredTasks: info.StoredTasks,
 		Deferred: info.Deferred, Offline: info.Offline,
-		Prediction: info.Rule(), Signals: notNil(info.Signals), Settings: notNil(info.Settings), Options: []optionJSON{},
+		Prediction: info.Rule(), Signals: notNil(info.Signals), Settings: notNil(info.Settings),
 		Tuning: tuningJSON{newAxesJSON(info.Paper), newAxesJSON(info.Authors)}, Cost: info.CostPerStep, Expect: info.Expect,
 		Refuses: notNilMap(info.Refuses), Citation: info.Citation,
 	}
 	m.Module, m.Version = info.Origin()
-	for _, o := range info.Options {
-		m.Options = append(m.Options, optionJSON{
-			Name: o.Name, Key: "method." + info.Name + "." + o.Name, Type: typeName(o.Default), Default: o.Default,
-			Range:   o.Wanted(),
-			Choices: notNil(o.Choices), Meaning: o.Meaning,
+	m.Options = newOptionsJSON(info.Name, info.Options)
+	return m
+}
+
+// newOptionsJSON are the options of a method or a trick.
+func newOptionsJSON(of string, options []method.Option) []optionJSON {
+	list := []optionJSON{}
+	for _, o := range options {
+		list = append(list, optionJSON{
+			Name: o.Name, Key: "method." + of + "." + o.Name, Type: typeName(o.Default), Default: o.Default,
+			Range: o.Wanted(), Choices: notNil(o.Choices), Meaning: o.Meaning,
 		})
 	}
-	return m
+	return list
 }
 
 // typeName returns the name in JSON Schema of the type of an option's value.
@@ -107,6 +113,7 @@ type trickJSON struct {
 	ClassesOnce    bool              `json:"classes_once"`    // it makes no sense where a class occurs in several tasks
 	Signals        []string          `json:"signals"`
 	Settings       []string          `json:"settings"`
+	Options        []optionJSON      `json:"options"`
 	Methods        []string          `json:"methods"`    // that take it
 	RefusedBy      map[string]string `json:"refused_by"` // by name of a method, why
 	Excludes       map[string]string `json:"excludes"`   // by name of another trick, why the two do not go together
@@ -121,7 +128,7 @@ func newTrickJSON(t method.Trick) trickJSON {
 		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula,
 		TaskBoundaries: t.TaskBoundaries(),
 		ClassesOnce:    t.ClassesOnce, Signals: notNil(t.Signals), Settings: notNil(t.Settings), Methods: notNil(takes),
-		RefusedBy: map[string]string{}, Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
+		Options: newOptionsJSON(t.Name, t.Options), RefusedBy: map[string]string{}, Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
 	}
 	for _, info := range method.Catalogue() {
 		if reason, refused := info.Refuses[t.Name]; refused {

@@ -197,8 +197,8 @@ func trickEntry(t method.Trick) entry {
 		}
 	}
 	return entry{name: t.Name, heading: "Trick " + inTable(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea,
-		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}),
-		json:  newTrickJSON(t)}
+		options: t.Options, facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}),
+		json: newTrickJSON(t)}
 }
 
 // takers are the methods that take a trick, and the refusals of the others, as "names: reason".

@@ -88,9 +88,10 @@ type Trick struct {
 	Settings   []string
 	Classifies bool   // it changes the classifier alone, to ClassifierNCM
 	Teacher    string // as Method.Teacher, where the method does not read the key itself
+	Options    []Option
 }
 
-// Option is a setting of one method. Its type is that of Default: true or false, text, a whole number or a number.
+// Option is a setting of one method or trick. Its type is that of Default: true or false, text, a whole number or a number.
 type Option struct {
 	Name    string
 	Default any
@@ -111,7 +112,7 @@ func (o Option) Holds(v any) bool {
 	return len(f.list) == 0
 }
 
-// key is the key by which a config sets the option of a method.
+// key is the key by which a config sets the option of a method or a trick.
 func (o Option) key(method string) Key {
 	k := Key{Name: optionKey(method, o.Name), Help: o.Meaning, Choices: o.Choices, ReadBy: method, preset: o.Default,
 		values: o.Range}
@@ -151,12 +152,45 @@ func namesOf[T entry](list []T) []string {
 	return names
 }
 
-// keys returns [Schema.Keys], and then the key method.<name>.<option> of each option.
+// owner is a method or a trick with its options. No two have one name.
+type owner struct {
+	name    string
+	options []Option
+}
+
+// owners are all methods, and then all tricks.
+func (s *Schema) owners() (list []owner) {
+	for _, m := range s.Methods {
+		list = append(list, owner{m.Name, m.Options})
+	}
+	for _, t := range s.Tricks {
+		list = append(list, owner{t.Name, t.Options})
+	}
+	return list
+}
+
+// owned are the options of a method or a trick.
+func (s *Schema) owned(name string) (options []Option, known bool) {
+	for _, o := range s.owners() {
+		if o.name == name {
+			return o.options, true
+		}
+	}
+	return nil, false
+}
+
+// used says whether a config lists a method or a trick.
+func (s *Schema) used(c Config, name string) bool {
+	return slices.Contains(c.Methods, name) ||
+		slices.ContainsFunc(c.Tricks, func(text string) bool { return slices.Contains(s.tricks(text), name) })
+}
+
+// keys returns [Schema.Keys], and then the key method.<name>.<option> of each option of a method or a trick.
 func (s *Schema) keys() []Key {
 	keys := s.Keys()
-	for _, m := range s.Methods {
-		for _, o := range m.Options {
-			keys = append(keys, o.key(m.Name))
+	for _, of := range s.owners() {
+		for _, o := range of.options {
+			keys = append(keys, o.key(of.name))
 		}
 	}
 	return keys
@@ -223,7 +257,7 @@ func (s *Schema) Choices(k Key) []string {
 	return k.Choices
 }
 
-// find finds a key, or an option of a method. A schema without methods knows every option of any method.
+// find finds a key, or an option of a method or a trick. A schema without methods knows every option of any method.
 func (s *Schema) find(key string) (Key, bool) {
 	if k, ok := find(key); ok {
 		return k, true
@@ -232,8 +266,8 @@ func (s *Schema) find(key string) (Key, bool) {
 	if ok && len(s.Methods) == 0 {
 		return Key{Name: key}, true
 	}
-	m, _ := lookup(s.Methods, method)
-	o, ok := lookup(m.Options, option)
+	options, _ := s.owned(method)
+	o, ok := lookup(options, option)
 	return o.key(method), ok
 }
 

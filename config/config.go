@@ -412,10 +412,10 @@ func (s *Schema) Values(c Config) []Value {
 		v := k.conform(k.value(&c))
 		values = append(values, Value{k, plain(v), known && equal(v, k.preset)})
 	}
-	for _, m := range s.Methods {
-		for _, o := range m.Options {
-			if _, set := c.Method[m.Name][o.Name]; !set && slices.Contains(c.Methods, m.Name) {
-				values = append(values, Value{o.key(m.Name), plain(o.Default), true})
+	for _, of := range s.owners() {
+		for _, o := range of.options {
+			if _, set := c.Method[of.name][o.Name]; !set && s.used(c, of.name) {
+				values = append(values, Value{o.key(of.name), plain(o.Default), true})
 			}
 		}
 	}

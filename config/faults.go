@@ -108,7 +108,7 @@ func (s *Schema) meantMethod(name string) string {
 // unknown says that there is no such key, and what was probably meant.
 func (s *Schema) unknown(key string) error {
 	name, option, ok := cutOption(key)
-	m, known := lookup(s.Methods, name)
+	options, known := s.owned(name)
 	switch {
 	case name == "":
 		return unknown("unknown key %s. %s", shown(key), s.Meant(key, s.Names()))
@@ -121,11 +121,15 @@ func (s *Schema) unknown(key string) error {
 		}
 		return unknown("%s is a section, not a key. Use one of its keys, such as %s. %s", shown(key),
 			nearest.Or(below[:min(len(below), nearest.Most)]), allKeys)
-	case len(m.Options) == 0:
-		return unknown("unknown option %s. The method %s has no options", shown(option), name)
+	case len(options) == 0:
+		kind := "method"
+		if _, is := lookup(s.Tricks, name); is {
+			kind = "trick"
+		}
+		return unknown("unknown option %s. The %s %s has no options", shown(option), kind, name)
 	}
 	return unknown("unknown option %s of %s. %s", shown(option), name,
-		meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
+		meant(option, namesOf(options), "`ocl methods "+name+"` lists all its options"))
 }
 
 // Meant says which keys of a list a person may have meant by one that is not there: keys of its section whose last part

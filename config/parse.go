@@ -183,7 +183,7 @@ func (r *reader) isSection(key string) bool {
 		return true
 	}
 	if name, ok := strings.CutPrefix(key, "method."); ok {
-		_, known := lookup(r.schema.Methods, name)
+		_, known := r.schema.owned(name)
 		return known || len(r.schema.Methods) == 0 && !strings.Contains(name, ".")
 	}
 	for _, k := range table {

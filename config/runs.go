@@ -29,21 +29,21 @@ func (s *Schema) Resolved(c Config) Config {
 			c.Method[name] = options
 		}
 	}
-	for _, m := range s.Methods {
+	for _, of := range s.owners() {
 		options := map[string]any{}
-		if slices.Contains(c.Methods, m.Name) {
-			for _, o := range m.Options {
+		if s.used(c, of.name) {
+			for _, o := range of.options {
 				options[o.Name] = o.Default
 			}
 		}
-		maps.Copy(options, c.Method[m.Name])
-		for _, o := range m.Options {
+		maps.Copy(options, c.Method[of.name])
+		for _, o := range of.options {
 			if v, ok := options[o.Name]; ok {
-				options[o.Name] = o.key(m.Name).conform(v)
+				options[o.Name] = o.key(of.name).conform(v)
 			}
 		}
 		if len(options) > 0 {
-			c.Method[m.Name] = options
+			c.Method[of.name] = options
 		}
 	}
 	return c
@@ -85,10 +85,12 @@ func (s *Schema) Runs(c Config) []Config {
 // run settles what depends on the one method of a run and its tricks.
 func (s *Schema) run(c Config) Config {
 	name, tricks := c.Methods[0], s.tricks(c.Tricks[0])
-	options := c.Method[name]
-	c.Method = nil
-	if len(options) > 0 {
-		c.Method = map[string]map[string]any{name: options}
+	given := c.Method
+	c.Method = map[string]map[string]any{}
+	for _, of := range append([]string{name}, tricks...) {
+		if len(given[of]) > 0 {
+			c.Method[of] = given[of]
+		}
 	}
 	c = s.Resolved(c)
 	if len(c.Method) == 0 {

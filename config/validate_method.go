@@ -19,7 +19,7 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 			f.add("methods", "unknown method %q. %s", name, s.meantMethod(name))
 			continue
 		}
-		if m.Check == nil || s.checkOptions(&faults{}, m, c) {
+		if m.Check == nil || s.checkOptions(&faults{}, name, c) {
 			continue
 		}
 		one := c
@@ -29,21 +29,20 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 		}
 	}
 	for _, name := range sortedKeys(c.Method) {
-		m, known := lookup(s.Methods, name)
-		if !known {
+		if _, known := s.owned(name); !known {
 			f.add("method."+name, "unknown method. %s", s.meantMethod(name))
 			continue
 		}
-		s.checkOptions(f, m, c)
+		s.checkOptions(f, name, c)
 	}
 }
 
-// checkOptions holds the options given for a method against what the catalogue declares, and says whether there are
-// faults. Options for a method that is not in the list are allowed: a config may serve several lists.
-func (s *Schema) checkOptions(f *faults, m Method, c Config) bool {
+// checkOptions holds the options given for a method or a trick against what the catalogue declares, and says whether
+// there are faults. Options for one that is not in the list are allowed: a config may serve several lists.
+func (s *Schema) checkOptions(f *faults, of string, c Config) bool {
 	before := len(f.list)
-	for _, name := range sortedKeys(c.Method[m.Name]) {
-		key := optionKey(m.Name, name)
+	for _, name := range sortedKeys(c.Method[of]) {
+		key := optionKey(of, name)
 		k, known := s.find(key)
 		if !known {
 			f.add(key, "%w", s.unknown(key))

@@ -111,16 +111,20 @@ func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
 func (s Setup) fills() Fills {
 	var all Fills
 	for _, t := range chosen(s.Tricks) {
-		if t.Labels != nil {
-			all.Labels = t.Labels
+		f := t.Fills
+		if t.With != nil {
+			f = t.With(s)
 		}
-		if t.Distil != nil {
-			all.Distil, all.Alone = t.Distil, t.Alone
+		if f.Labels != nil {
+			all.Labels = f.Labels
 		}
-		all.Iterations = max(all.Iterations, t.Iterations)
-		all.Reviews = all.Reviews || t.Reviews
-		all.Classifies = all.Classifies || t.Classifies
-		all.Classes = all.Classes || t.Classes
+		if f.Distil != nil {
+			all.Distil, all.Alone = f.Distil, f.Alone
+		}
+		all.Iterations = max(all.Iterations, f.Iterations)
+		all.Reviews = all.Reviews || f.Reviews
+		all.Classifies = all.Classifies || f.Classifies
+		all.Classes = all.Classes || f.Classes
 	}
 	return all
 }

@@ -185,6 +185,8 @@ type Setup struct {
 	InitSeed   uint64         // of the initial parameters of networks that it makes later
 	Options    map[string]any // by Option.Name; what is absent has its default
 	Tricks     []string       // names of Tricks, as ParseTricks orders them
+	// options of tricks, by the name of the trick and Option.Name; what is absent has its default
+	TrickOptions map[string]map[string]any
 
 	of    *Info  // the method in Build and Check; nil elsewhere
 	asked *asked // in Build; nil elsewhere
@@ -211,6 +213,16 @@ func OptionOf[T bool | string | int | float64](s Setup, o Option) T {
 			o.Name, v, value, v))
 	}
 	return value
+}
+
+// TrickOptionOf is the value of an option of a trick, or the option's default. It panics if T is not the type of the
+// option.
+func TrickOptionOf[T bool | string | int | float64](s Setup, trick string, o Option) T {
+	v, given := s.TrickOptions[trick][o.Name]
+	if !given {
+		v = o.Default
+	}
+	return v.(T)
 }
 
 // Store is an empty memory for Memory samples.

@@ -21,9 +21,13 @@ type Trick struct {
 	Citation string
 	Signals  []string // supervisory signals used besides those of the method
 	Settings []string // keys of the config that it reads
+	Options  []Option // method.<Name>.<option>
 	Teacher  string   // default of replay.teacher if the method does not read it; "" means evaluation
 	Cost     string   // relative to the method without it
 	Expect   string   // what a person will see
+
+	// With fills the slots as options say; nil is Fills as it is. Which slots are filled does not depend on options.
+	With func(Setup) Fills
 
 	ClassesOnce bool // it needs streams in which each class occurs in one task only
 

@@ -297,6 +297,7 @@ func Setup(c config.Config) method.Setup {
 		Normalises: c.Stream.Normalises(),
 		Opt:        newOptimizer(c.Optimizer),
 		Seed:       c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
+		TrickOptions: c.Method,
 	}
 	if len(c.Tricks) == 1 { // a config that is not validated yet may have another number of entries
 		if names, err := method.ParseTricks(c.Tricks[0]); err == nil {

@@ -47,7 +47,7 @@ func Schema() *config.Schema {
 	}
 	for _, t := range method.Tricks() {
 		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies,
-			Teacher: t.Teacher})
+			Teacher: t.Teacher, Options: t.Options})
 	}
 	return s
 }

@@ -219,14 +219,15 @@ func (g Grid) For(c config.Config) (Grid, error) {
 
 // reads says whether the run of c reads a key.
 func reads(c config.Config, key string) bool {
-	if strings.HasPrefix(key, "method.") {
-		return strings.HasPrefix(key, "method."+c.Methods[0]+".")
-	}
 	schema := experiment.Schema()
+	tricks, _ := schema.ParseTricks(c.Tricks[0]) // which are valid
+	if strings.HasPrefix(key, "method.") {
+		return slices.ContainsFunc(append([]string{c.Methods[0]}, tricks...),
+			func(of string) bool { return strings.HasPrefix(key, "method."+of+".") })
+	}
 	if !schema.ReadsNetwork(c.Network.Name, key) {
 		return false
 	}
-	tricks, _ := schema.ParseTricks(c.Tricks[0]) // which are valid
 	return schema.Reads(c.Methods[0], tricks, key)
 }
 

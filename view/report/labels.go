@@ -201,7 +201,8 @@ func (g *row) value(key string) (v string, ok bool) {
 	if key == "replay.latent_bits" && g.config["replay.latent"] != "true" {
 		return "", false
 	}
-	if v, ok = g.config[key]; !ok && strings.HasPrefix(key, "method."+g.method.Name+".") {
+	if v, ok = g.config[key]; !ok && slices.ContainsFunc(append([]string{g.method.Name}, g.method.Tricks...),
+		func(of string) bool { return strings.HasPrefix(key, "method."+of+".") }) {
 		return "not recorded", true
 	}
 	return v, ok
