@@ -30,18 +30,23 @@ func CosineRestarts(high, low float64) Schedule {
 // augmentation changes the images that a network is trained on, with new draws each time. Without a source it changes
 // nothing.
 type augmentation struct {
-	crops augment.CropFlip
+	by    augment.Transform
 	rand  *rng.Source
 	shown memory.Buffer
 }
 
-// begin makes the source "replay/augment" of a learner's seed.
-func (a *augmentation) begin(seed uint64) { a.rand = rng.New(seed, "replay/augment") }
+// begin makes the source "replay/augment" of a learner's seed. Without a transform, images are cropped and flipped.
+func (a *augmentation) begin(seed uint64, by augment.Transform) {
+	a.rand, a.by = rng.New(seed, "replay/augment"), by
+	if by == nil {
+		a.by = &augment.CropFlip{}
+	}
+}
 
 // apply changes each row of x.
 func (a *augmentation) apply(x *tensor.Tensor) {
 	if a.rand != nil {
-		a.crops.Apply(x, a.rand)
+		a.by.Apply(x, a.rand)
 	}
 }
 

@@ -80,7 +80,7 @@ func (l *ICaRL) prepare() {
 	l.Teacher.ws = l.WS.Beside()
 	l.train = trainer{net: l.Net, ws: l.WS, criterion: (*distilledOutputs)(l), teacher: &l.Teacher}
 	if l.Augment {
-		l.augment.begin(l.Seed)
+		l.augment.begin(l.Seed, nil)
 	}
 	if l.Review != nil {
 		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, &l.augment, l.Seed)

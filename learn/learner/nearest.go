@@ -41,7 +41,7 @@ func (n *Nearest) Prepare(ctx context.Context) error {
 		return fmt.Errorf("learner: the memory is empty, so there is no class mean to predict by. " +
 			"Use a memory of at least 1, and observe a batch first")
 	}
-	return n.ncm.Fit(ctx, n.Net, n.WS, n.Memory)
+	return n.ncm.Fit(ctx, n.predicting(), n.WS, n.Memory)
 }
 
 // Predict implements [ocl.Learner]: the class of the nearest mean. Prepare comes before it.
@@ -49,7 +49,7 @@ func (n *Nearest) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return n.Decide(dst, nn.Outputs{Features: n.Net.Predict(n.WS, x).Features})
+	return n.Decide(dst, nn.Outputs{Features: n.predicting().Predict(n.WS, x).Features})
 }
 
 // Decide implements [Open].
@@ -62,7 +62,7 @@ func (n *Nearest) Decide(dst []ocl.Label, o nn.Outputs) error {
 
 // Parts implements [Open].
 func (n *Nearest) Parts() Parts {
-	return Parts{Net: n.Net, WS: n.WS, Memory: n.Memory, Means: &n.ncm}
+	return Parts{Net: n.predicting(), WS: n.WS, Memory: n.Memory, Means: &n.ncm}
 }
 
 // SaveState implements [ocl.State].

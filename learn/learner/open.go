@@ -24,7 +24,7 @@ var (
 
 // Parts implements [Open].
 func (r *Replay) Parts() Parts {
-	return Parts{Net: r.Net, WS: r.WS, Memory: r.Memory, ByLogits: r.Net.Info().Head.PerClass()}
+	return Parts{Net: r.predicting(), WS: r.WS, Memory: r.Memory, ByLogits: r.Net.Info().Head.PerClass()}
 }
 
 // Parts implements [Open]. The network can be used only between Prepare and the next Observe.

@@ -129,6 +129,7 @@ type trainer struct {
 	criterion loss.Criterion
 	classes   *Classes // nil does not know them
 	seen      *Seen    // nil does not know them
+	recent    *Recent  // nil does not count them
 	teacher   *Teacher // nil is none
 
 	passes []Pass // of the last call
@@ -176,6 +177,9 @@ func (t *trainer) begin(passes []Pass) {
 	for i := range t.passes {
 		if p := &t.passes[i]; p.Len() > 0 {
 			t.run, t.images = append(t.run, i), append(t.images, p.X)
+			if t.recent != nil {
+				t.recent.add(p.Y)
+			}
 		}
 	}
 	for len(t.rooms) < len(t.run) {
@@ -303,6 +307,9 @@ func (t *trainer) input(i int, p *Pass, logits *tensor.Tensor) loss.Input {
 	}
 	if t.seen != nil {
 		in.Seen = t.seen.Classes()
+	}
+	if t.recent != nil {
+		in.Counts = slices.Clip(t.recent.counts)
 	}
 	return in
 }

@@ -316,6 +316,9 @@ func (r *Replay) Reclasses() error {
 // network and of a teacher.
 func (r *Replay) outputs(f func(row []float32, bias bool)) {
 	nets := []*nn.Network{r.Net}
+	if r.Mean != nil {
+		nets = append(nets, r.Mean.of(r.Net))
+	}
 	if r.Teacher != nil && r.Teacher.net != nil {
 		nets = append(nets, r.Teacher.net)
 	}
@@ -365,6 +368,9 @@ func insert(list *[]ocl.Label, y ocl.Label) {
 
 // rename gives a class that tasks and batches had another name; nil is none.
 func (r *Replay) rename(from ocl.Label, into *ocl.Label) {
+	if r.Recent != nil {
+		r.Recent.rename(from, into)
+	}
 	for _, list := range r.classLists() {
 		at, had := slices.BinarySearch(*list, from)
 		if !had {

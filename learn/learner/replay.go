@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/learn/augment"
 	"ocl/learn/loss"
 	"ocl/learn/memory"
 	"ocl/learn/optim"
@@ -58,6 +59,13 @@ type Replay struct {
 
 	// Seen are the classes observed so far, for Criterion and Step; nil does not keep them.
 	Seen *Seen
+
+	// Recent counts the labels of the last steps, for Criterion; nil does not count them.
+	Recent *Recent
+	// Mean predicts in place of Net; nil has Net predict.
+	Mean *Mean
+	// Transform changes images in place of cropping and flipping, where Augment is set; nil crops and flips.
+	Transform augment.Transform
 
 	owner                  string // of the Replay, if it needs the boundaries of tasks itself
 	boundaries             boundaries
@@ -110,9 +118,13 @@ func (r *Replay) prepare() {
 		r.Criterion = loss.CrossEntropy{}
 	}
 	r.Iterations = max(r.Iterations, 1)
-	r.train = trainer{net: r.Net, ws: r.WS, criterion: r.Criterion, classes: r.Classes, seen: r.Seen, teacher: r.Teacher}
+	r.train = trainer{net: r.Net, ws: r.WS, criterion: r.Criterion, classes: r.Classes, seen: r.Seen,
+		recent: r.Recent, teacher: r.Teacher}
 	if r.Augment {
-		r.augment.begin(r.Seed)
+		r.augment.begin(r.Seed, r.Transform)
+	}
+	if r.Mean != nil {
+		r.Mean.of(r.Net)
 	}
 	if r.Teacher != nil {
 		r.Teacher.ws = r.WS.Beside()
@@ -145,6 +157,9 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	for i := range r.Iterations {
 		r.shown = r.augment.of(b)
 		r.drawn = 0
+		if r.Recent != nil {
+			r.Recent.begin()
+		}
 		clear(r.Net.Grads())
 		r.labels, r.pixels = append(r.labels[:0], b.Y...), append(r.pixels[:0], b.Pixels...)
 		g, err := r.Step.Gradient(r, r.shown)
@@ -170,6 +185,9 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		}
 		if !skip {
 			r.Opt.Step(r.Net, r.WS)
+		}
+		if r.Mean != nil {
+			r.Mean.follow(r.Net)
 		}
 	}
 	if r.Seen != nil {
@@ -262,7 +280,15 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x).Logits})
+	return r.Decide(dst, nn.Outputs{Logits: r.predicting().Predict(r.WS, x).Logits})
+}
+
+// predicting is the network that predicts.
+func (r *Replay) predicting() *nn.Network {
+	if r.Mean != nil {
+		return r.Mean.of(r.Net)
+	}
+	return r.Net
 }
 
 // Decide implements [Open]: the class of the largest logit. It is an error if no output of the network belongs to a
@@ -320,6 +346,12 @@ func (r *Replay) parts() checkpoint.Parts {
 	}
 	if r.Seen != nil {
 		parts = append(parts, checkpoint.Sub("seen", r.Seen.parts(r.Net)))
+	}
+	if r.Recent != nil {
+		parts = append(parts, checkpoint.Sub("recent", r.Recent.parts(r.Net.Info().Capacity)))
+	}
+	if r.Mean != nil {
+		parts = append(parts, checkpoint.Sub("mean", r.Mean.parts(r.Net)))
 	}
 	parts = append(parts, checkpoint.Inline(r.augment.parts()), checkpoint.Inline(r.namedParts()))
 	if r.Memory != nil {

@@ -46,7 +46,9 @@ type Input struct {
 	Old, New []ocl.Label
 	Share    float64 // |C_new| / (|C_old| + |C_new|), a class counted once for every task it occurs in
 	// the classes that were observed before the incoming batch; nil if the learner does not keep them
-	Seen    []ocl.Label
+	Seen []ocl.Label
+	// how many rows of each class the last steps have learned, this one included; nil if the learner does not count them
+	Counts  []int
 	Teacher *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
 }
 

@@ -16,41 +16,25 @@ import (
 // sample is stored, which 0 < k_c also says. The other classes hold at most one sample each in this case, so for them
 // the rule rejects more in either case.
 type Greedy struct {
-	labels []ocl.Label // the memory's, as the rows of a batch change them
-	counts []int       // by class
+	// Always stores every sample, also one of a largest class: the memory of CLIB (Koh et al. 2022) without its scores.
+	Always bool
+
+	now tally
 }
 
 var _ Updater = (*Greedy)(nil)
 
 // Update implements [Updater]. It reads all labels of the memory once a batch, and once more for each replacement.
 func (g *Greedy) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
-	g.labels = slices.Grow(g.labels[:0], m.Cap())[:m.Len()]
-	g.counts = g.counts[:0]
-	classes := 0
-	for slot := range g.labels {
-		y := m.Label(slot)
-		g.labels[slot] = y
-		if g.add(y, 1) == 1 {
-			classes++
-		}
-	}
+	g.now.begin(m)
 	for _, y := range b.Y {
 		slot := -1
 		// Whole numbers, so that no rounding decides: count < k/|Y|.
-		if n := g.add(y, 0); m.Cap() > 0 && (n == 0 || n*classes < m.Cap()) {
-			slot = len(g.labels)
-			if slot < m.Cap() {
-				g.labels = append(g.labels, y)
+		if n := g.now.count(y); m.Cap() > 0 && (g.Always || n == 0 || n*g.now.classes < m.Cap()) {
+			if len(g.now.labels) < m.Cap() {
+				slot = g.now.append(y)
 			} else {
-				largest := g.largest(env)
-				slot = g.member(largest, env.Rand.IntN(g.counts[largest]))
-				g.labels[slot] = y
-				if g.add(largest, -1) == 0 {
-					classes--
-				}
-			}
-			if g.add(y, 1) == 1 {
-				classes++
+				slot = g.now.replace(g.now.largest(env), y, env)
 			}
 		}
 		dst = append(dst, slot)
@@ -58,25 +42,69 @@ func (g *Greedy) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error
 	return dst, nil
 }
 
-// add changes the count of a class and returns it.
-func (g *Greedy) add(y ocl.Label, n int) int {
-	for int(y) >= len(g.counts) {
-		g.counts = append(g.counts, 0)
+// tally has the labels of a memory as the rows of a batch change them.
+type tally struct {
+	labels  []ocl.Label // by slot
+	counts  []int       // by class
+	classes int         // with samples
+}
+
+// begin reads the labels of a memory.
+func (t *tally) begin(m *Store) {
+	t.labels = slices.Grow(t.labels[:0], m.Cap())[:m.Len()]
+	t.counts, t.classes = t.counts[:0], 0
+	for slot := range t.labels {
+		t.labels[slot] = m.Label(slot)
+		t.add(t.labels[slot], 1)
 	}
-	g.counts[y] += n
-	return g.counts[y]
+}
+
+// add changes the count of a class.
+func (t *tally) add(y ocl.Label, n int) {
+	before := t.count(y)
+	t.counts[y] += n
+	switch {
+	case before == 0 && n > 0:
+		t.classes++
+	case before > 0 && t.counts[y] == 0:
+		t.classes--
+	}
+}
+
+// count is how many samples a class has.
+func (t *tally) count(y ocl.Label) int {
+	for int(y) >= len(t.counts) {
+		t.counts = append(t.counts, 0)
+	}
+	return t.counts[y]
+}
+
+// append stores a sample into the next free slot, which it returns.
+func (t *tally) append(y ocl.Label) (slot int) {
+	t.labels = append(t.labels, y)
+	t.add(y, 1)
+	return len(t.labels) - 1
+}
+
+// replace stores a sample of class y in place of a random one of another class, or of y, and returns its slot.
+func (t *tally) replace(of, y ocl.Label, env Env) (slot int) {
+	slot = t.member(of, env.Rand.IntN(t.counts[of]))
+	t.labels[slot] = y
+	t.add(of, -1)
+	t.add(y, 1)
+	return slot
 }
 
 // largest draws one of the classes with the most samples.
-func (g *Greedy) largest(env Env) ocl.Label {
-	most, ties := slices.Max(g.counts), 0
-	for _, n := range g.counts {
+func (t *tally) largest(env Env) ocl.Label {
+	most, ties := slices.Max(t.counts), 0
+	for _, n := range t.counts {
 		if n == most {
 			ties++
 		}
 	}
 	drawn := env.Rand.IntN(ties)
-	for y, n := range g.counts {
+	for y, n := range t.counts {
 		if n != most {
 			continue
 		}
@@ -85,12 +113,12 @@ func (g *Greedy) largest(env Env) ocl.Label {
 		}
 		drawn--
 	}
-	panic("memory: Greedy: the largest class is gone")
+	panic("memory: the largest class is gone")
 }
 
 // member returns the slot of the n-th stored sample of class y, counted from 0.
-func (g *Greedy) member(y ocl.Label, n int) int {
-	for slot, label := range g.labels {
+func (t *tally) member(y ocl.Label, n int) int {
+	for slot, label := range t.labels {
 		if label == y {
 			if n == 0 {
 				return slot
@@ -98,5 +126,5 @@ func (g *Greedy) member(y ocl.Label, n int) int {
 			n--
 		}
 	}
-	panic("memory: Greedy: a class holds fewer samples than were counted")
+	panic("memory: a class holds fewer samples than were counted")
 }

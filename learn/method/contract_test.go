@@ -313,6 +313,11 @@ func TestTrickContract(t *testing.T) {
 					}
 					c.Vary[key] = build(name, network, func(s *method.Setup) { s.Tricks = list; changes[key](s) })
 				}
+				for _, o := range described.Options {
+					c.Vary[trick+" "+o.Name] = build(name, network, func(s *method.Setup) {
+						s.Tricks, s.TrickOptions = list, map[string]map[string]any{trick: {o.Name: other(trick, o)}}
+					})
+				}
 				if name == "agem" && described.Distil != nil {
 					c.Vary["reference"] = build(name, network, func(s *method.Setup) { s.Tricks, s.Options = list, others[name] })
 				}

@@ -28,11 +28,8 @@ var erACE = Info{
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Tuning:   both(Grid{{"optimizer.lr", []any{0.01, 0.03, 0.1}}}),
-	Refuses: map[string]string{
-		"lb": "both change the classes of the softmax", "ss": "both change the classes of the softmax",
-		"kdc":  "the loss on incoming samples would need the outputs of old classes",
-		"kdc*": "the loss on incoming samples would need the outputs of old classes",
-	},
+	Refuses: refusing("las lb lode ss", "both change the classes of the softmax",
+		"kdc kdc*", "the loss on incoming samples would need the outputs of old classes"),
 	Build: func(s Setup) (ocl.Learner, error) {
 		r := s.Replay()
 		r.Memory, r.Retrieve = s.Store(), memory.Random{Size: s.ReplayBatch}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/loss"
 )
@@ -26,6 +27,16 @@ type Fills struct {
 	// Classifies changes the classifier alone: "ncm" is then the first of the config's classifiers.
 	Classifies bool
 
+	// Transform makes what changes the images of each step, instead of replay.augment.
+	Transform func(ocl.PixelValues) augment.Transform
+	// Averages has a mean of the network predict, with the momentum Mean.
+	Averages bool
+	Mean     float64
+
+	// Seen has the learner keep the classes that it has observed, and Counts count the labels of so many last steps; 0
+	// counts none. As Classes, they are no slots.
+	Seen   bool
+	Counts int
 	// Classes tells the learner which classes are old and which are new. It is not a slot, because several tricks may need
 	// it.
 	Classes bool
@@ -49,6 +60,14 @@ var slots = []struct {
 		func(b built) bool {
 			return b.asked.steps || b.some(func(r *learner.Replay) bool { return r.Iterations == b.steps() })
 		}, "let its Build make Setup.Steps steps on a batch"},
+	{func(f Fills) bool { return f.Transform != nil }, "both change the images",
+		func(b built) bool {
+			return b.some(func(r *learner.Replay) bool { return r.Augment && r.Transform != nil })
+		},
+		"let its Build keep Augment and Transform of Setup.Replay"},
+	{func(f Fills) bool { return f.Averages }, "both have another network predict",
+		func(b built) bool { return b.some(func(r *learner.Replay) bool { return r.Mean != nil }) },
+		"let its Build keep the Mean of Setup.Replay"},
 	{func(f Fills) bool { return f.Reviews }, "both change what is learned at the end of a task",
 		func(b built) bool {
 			return b.asked.review || b.some(func(r *learner.Replay) bool { return r.Review != nil && r.Memory != nil })
@@ -125,6 +144,13 @@ func (s Setup) fills() Fills {
 		all.Reviews = all.Reviews || f.Reviews
 		all.Classifies = all.Classifies || f.Classifies
 		all.Classes = all.Classes || f.Classes
+		all.Seen, all.Counts = all.Seen || f.Seen, max(all.Counts, f.Counts)
+		if f.Transform != nil {
+			all.Transform = f.Transform
+		}
+		if f.Averages {
+			all.Averages, all.Mean = true, f.Mean
+		}
 	}
 	return all
 }
@@ -143,6 +169,18 @@ func (s Setup) Replay() *learner.Replay {
 		r.Classes = &learner.Classes{}
 	}
 	r.Iterations, r.Review = s.steps(), s.review()
+	if f.Seen {
+		r.Seen = &learner.Seen{}
+	}
+	if f.Counts > 0 {
+		r.Recent = &learner.Recent{Steps: f.Counts}
+	}
+	if f.Averages {
+		r.Mean = &learner.Mean{Momentum: f.Mean}
+	}
+	if f.Transform != nil && s.Latent == nil {
+		r.Augment, r.Transform = true, f.Transform(s.Pixels)
+	}
 	if s.asked != nil {
 		s.asked.replays = append(s.asked.replays, r)
 	}

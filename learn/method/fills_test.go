@@ -43,6 +43,8 @@ func replayIn(l ocl.Learner) *learner.Replay {
 		return l.Replay
 	case *learner.EWC:
 		return l.Replay
+	case *learner.Nearest:
+		return l.Replay
 	}
 	return nil
 }
@@ -83,8 +85,8 @@ func orders(list []string) (all [][]string) {
 // allowed says whether a method takes a set of tricks.
 func allowed(info method.Info, set []string) bool { return len(info.CheckTricks(set)) == 0 }
 
-// checkComposed compares the parts of a learner with a table of what each trick does. own says that the loss is the
-// method's.
+// checkComposed compares the parts of a learner with a table of what each trick does. own says that the loss and
+// its teacher are the method's.
 func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup, own bool) {
 	t.Helper()
 	has := func(name string) bool { return slices.Contains(set, name) }
@@ -94,6 +96,10 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 		criterion = loss.Labels{}
 	case has("ss"):
 		criterion = loss.Separated{}
+	case has("las"):
+		criterion = loss.Adjusted{Tau: 1}
+	case has("lode"):
+		criterion = loss.Decoupled{Rho: 0.05}
 	}
 	if has("kdc") || has("kdc*") {
 		criterion = loss.Distilled{Labels: criterion, Root: has("kdc*")}
@@ -102,18 +108,26 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 		t.Errorf("the criterion is %#v, want %#v", r.Criterion, criterion)
 	}
 	iterations := 1
-	if has("mi") {
+	if has("mi") || has("rar") {
 		iterations = 5
 	}
-	for what, pair := range map[string][2]any{
+	facts := map[string][2]any{
 		"iterations":        {r.Iterations, iterations},
 		"there is a review": {r.Review != nil, has("rv")},
 		"a teacher":         {r.Teacher != nil, has("kdc") || has("kdc*")},
 		"classes":           {r.Classes != nil, has("kdc") || has("kdc*") || has("ss")},
+		"counts":            {r.Recent != nil, has("las")},
+		"a mean network":    {r.Mean != nil, has("ema")},
+		"a transform":       {r.Transform != nil, has("rar")},
 		"class means":       {s.Classified(), has("ncm")},
 		"of Setup: taught":  {s.Taught(), has("kdc") || has("kdc*")},
 		"of Setup: steps":   {s.Steps(), iterations},
-	} {
+	}
+	if own {
+		delete(facts, "a teacher")
+		delete(facts, "classes")
+	}
+	for what, pair := range facts {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])
 		}
@@ -151,7 +165,7 @@ func TestTricksCompose(t *testing.T) {
 					if r := replayIn(l); r == nil {
 						t.Errorf("%T takes several tricks; want a learner whose parts this test can look at", l)
 					} else {
-						checkComposed(t, r, set, s, info.Name == "er-ace")
+						checkComposed(t, r, set, s, info.Name == "er-ace" || info.Name == "lwf")
 					}
 					if info.Name != "er" {
 						return // composing knows no methods
@@ -163,8 +177,8 @@ func TestTricksCompose(t *testing.T) {
 				})
 			}
 		}
-		if len(info.Refuses) == 0 && composed != 44 { // 21 − 2 pairs, 35 − 10 triples
-			t.Errorf("%s: %d pairs and triples, want 44", info.Name, composed)
+		if len(info.Refuses) == 0 && composed != 148 { // 55 − 8 pairs, 165 − 64 triples
+			t.Errorf("%s: %d pairs and triples, want 148", info.Name, composed)
 		}
 	}
 }
@@ -244,33 +258,34 @@ func TestTricksLeftOut(t *testing.T) {
 		takes []string
 	}{
 		"as it is": {func(s method.Setup) ocl.Learner { return replay(s) },
-			[]string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
+			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
 		"criterion of its own": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion = loss.LwFMC{}
 			return r
-		}, []string{"mi", "ncm", "rv"}},
+		}, []string{"ema", "mi", "ncm", "rar", "rv"}},
 		"criterion around labels": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion = halved{s.Labels()}
 			return r
-		}, []string{"lb", "mi", "ncm", "rv", "ss"}},
+		}, []string{"ema", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
 		"criterion around all": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion = &halved{s.Criterion()}
 			return r
-		}, []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}},
+		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
 		"labels in the step": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion, r.Step = loss.CrossEntropy{}, stepped{halved{s.Labels()}}
 			return r
-		}, []string{"lb", "mi", "ncm", "rv", "ss"}},
+		}, []string{"ema", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
 		"steps and review of its own": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Iterations, r.Review = 1, nil
 			return r
-		}, []string{"kdc", "kdc*", "lb", "ncm", "ss"}},
-		"no memory": {func(s method.Setup) ocl.Learner { return s.Replay() }, []string{"kdc", "kdc*", "lb", "mi", "ss"}},
+		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "ncm", "ss"}},
+		"no memory": {func(s method.Setup) ocl.Learner { return s.Replay() },
+			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "rar", "ss"}},
 		"no replay": {func(s method.Setup) ocl.Learner {
 			return &learner.GDumb{Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.Store(), Epochs: 1, Batch: 2, Clip: 1}
 		}, []string{"ncm"}},

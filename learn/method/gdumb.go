@@ -57,14 +57,10 @@ var gdumb = Info{
 	Settings: []string{"memory"},
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
 	Tuning:   both(grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001})),
-	Refuses: map[string]string{
-		"kdc":  "it trains from scratch, so there is no earlier network to distil from",
-		"kdc*": "it trains from scratch, so there is no earlier network to distil from",
-		"lb":   "it trains on a memory with balanced classes, not on incoming batches",
-		"mi":   "it takes no step on an incoming batch",
-		"rv":   "it trains on the memory alone, many times",
-		"ss":   "it learns all classes again from scratch, so none of them is old",
-	},
+	Refuses: refusing("ema kdc kdc*", "it trains from scratch, so there is no earlier network",
+		"las lb", "it trains on a memory with balanced classes, not on incoming batches",
+		"mi rar", "it takes no step on an incoming batch", "rv", "it trains on the memory alone, many times",
+		"lode ss", "it learns all classes again from scratch, so none of them is old"),
 	Prepared: func(stored int, s Setup) int { return stored * OptionOf[int](s, gdumbEpochs) },
 	Passes:   func(s Setup, _ int) []Pass { return LearnPasses(s, OptionOf[int](s, gdumbBatch)) },
 	Build: func(s Setup) (ocl.Learner, error) {

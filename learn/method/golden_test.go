@@ -22,7 +22,7 @@ type golden struct {
 	LR                           float64
 	Batch, Side, Hidden, Classes int
 	Projected                    int
-	Alpha, Beta, Tau             float64
+	Alpha, Beta, Tau, Rho        float64
 	Start                        []float32
 	Steps                        []struct {
 		Labels []ocl.Label
@@ -50,9 +50,16 @@ func read(t *testing.T, name string) (g golden) {
 // start makes the learner of a golden file, before its first step.
 func (g golden) start(t *testing.T, name string, options map[string]any) ocl.Learner {
 	t.Helper()
+	return g.with(t, name, func(s *method.Setup) { s.Options = options })
+}
+
+// with is start with another setup.
+func (g golden) with(t *testing.T, name string, change func(*method.Setup)) ocl.Learner {
+	t.Helper()
 	network := arch.Config{Channels: 1, Height: g.Side, Width: g.Side, Classes: g.Classes, Hidden: []int{g.Hidden}}
 	return build(name, network, func(s *method.Setup) {
-		s.Opt, s.Memory, s.Options = optim.SGD{LR: g.LR}, g.Batch*len(g.Steps), options
+		s.Opt, s.Memory = optim.SGD{LR: g.LR}, g.Batch*len(g.Steps)
+		change(s)
 	})(t, 1)
 }
 
@@ -123,5 +130,59 @@ func checkAllocations(t *testing.T, name string) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations a step", n)
+	}
+}
+
+// TestTricksGolden follows ten steps of ER with a trick whose options are not the defaults.
+func TestTricksGolden(t *testing.T) {
+	for trick, options := range map[string]func(golden) map[string]any{
+		"las":  func(g golden) map[string]any { return map[string]any{"tau": g.Tau, "steps": 2} },
+		"lode": func(g golden) map[string]any { return map[string]any{"rho": g.Rho} },
+	} {
+		t.Run(trick, func(t *testing.T) {
+			g := read(t, trick+".json")
+			l := g.with(t, "er", func(s *method.Setup) {
+				s.Tricks, s.TrickOptions = []string{trick}, map[string]map[string]any{trick: options(g)}
+			})
+			g.follow(t, l, l.(*learner.Replay))
+		})
+	}
+}
+
+// TestTricksAtTheirEnds: a trick whose options take its effect away is ER, to the bit.
+func TestTricksAtTheirEnds(t *testing.T) {
+	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
+	er := build("er", perceptron, nil)(t, 1)
+	want := learnertest.Observe(t, er, batches)
+	for trick, options := range map[string]map[string]any{"ema": {"momentum": 0.0}, "rar": {"operations": 0}} {
+		l := build("er", perceptron, func(s *method.Setup) {
+			s.Tricks, s.TrickOptions = []string{trick}, map[string]map[string]any{trick: options}
+		})(t, 1)
+		r := l.(*learner.Replay)
+		r.Iterations = 1
+		if got := learnertest.Observe(t, l, batches); !slices.Equal(got, want) {
+			t.Errorf("%s: steps %+v, and ER has %+v", trick, got, want)
+		}
+		if shown := r.Parts().Net.Params(); !slices.Equal(shown, er.(*learner.Replay).Net.Params()) {
+			t.Errorf("%s: the network that predicts is not that of ER", trick)
+		}
+	}
+}
+
+// TestMeanNetwork: the network that predicts is the mean of those after each step, by hand.
+func TestMeanNetwork(t *testing.T) {
+	l := build("er", perceptron, func(s *method.Setup) {
+		s.Tricks, s.TrickOptions = []string{"ema"}, map[string]map[string]any{"ema": {"momentum": 0.75}}
+	})(t, 1)
+	r := l.(*learner.Replay)
+	mean := slices.Clone(r.Net.Params())
+	for _, b := range (learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}).Batches(1, 6, 5) {
+		learnertest.Observe(t, l, []ocl.Batch{b})
+		for i, v := range r.Net.Params() {
+			mean[i] = float32(0.75*mean[i]) + float32(0.25*v)
+		}
+	}
+	if !slices.Equal(mean, r.Parts().Net.Params()) {
+		t.Error("the network that predicts is no mean of those of the steps")
 	}
 }

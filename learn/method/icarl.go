@@ -33,14 +33,10 @@ var icarl = Info{
 	Settings: []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
 	Teacher:  config.TeacherTraining,
 	Tuning:   both(grid(rates7, decays4)),
-	Refuses: map[string]string{
-		"kdc":  "it already distils old classes from a teacher of its own",
-		"kdc*": "it already distils old classes from a teacher of its own",
-		"lb":   "it treats each class as a yes-or-no question, and " + takesLabels,
-		"mi":   "it takes one step on each batch, as the survey's authors do",
-		"ncm":  "it already predicts by the nearest class mean",
-		"ss":   "it treats each class as a yes-or-no question, and " + takesLabels,
-	},
+	Refuses: refusing("kdc kdc*", "it already distils old classes from a teacher of its own",
+		"las lb lode ss", "it treats each class as a yes-or-no question, and "+takesLabels,
+		"mi rar", "it takes one step on each batch, as the survey's authors do",
+		"ema", "its teacher is the network itself, at the end of a task", "ncm", "it already predicts by the nearest class mean"),
 	Prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
 	Passes: func(s Setup, b int) []Pass {
 		both := []int{b + s.Replayed()}

@@ -30,14 +30,10 @@ var lwf = Info{
 	Teacher:  config.TeacherTraining,
 	Options:  []Option{lwfMC},
 	Tuning:   both(grid(rates7, decays4)),
-	Refuses: map[string]string{
-		"kdc":  "it already uses this mixture, on incoming samples alone",
-		"kdc*": "it already uses the mixture of kdc, on incoming samples alone",
-		"lb":   "its teacher needs the softmax of all outputs, and " + takesLabels,
-		"ncm":  withoutMemory["ncm"],
-		"rv":   withoutMemory["rv"],
-		"ss":   withoutMemory["ss"],
-	},
+	Refuses: refusing("kdc", "it already uses this mixture, on incoming samples alone",
+		"kdc*", "it already uses the mixture of kdc, on incoming samples alone",
+		"las lb lode", "its teacher needs the softmax of all outputs, and "+takesLabels, "ncm", withoutMemory["ncm"],
+		"rar", withoutMemory["rar"], "rv", withoutMemory["rv"], "ss", withoutMemory["ss"]),
 	Passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
 	Build: func(s Setup) (ocl.Learner, error) {
 		l := learner.NewLwF(s.Replay(), OptionOf[bool](s, lwfMC))

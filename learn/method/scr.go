@@ -55,13 +55,10 @@ var scr = Info{
 		{"optimizer.lr", []any{0.01, 0.03, 0.1}},
 		{"method.scr.temperature", []any{0.07, 0.1}},
 	}),
-	Refuses: map[string]string{
-		"ncm": "SCR predicts by class means anyway", "lb": "SCR has no softmax over classes",
-		"ss":   "SCR has no softmax over classes",
-		"kdc":  "SCR has no outputs for classes that could be distilled",
-		"kdc*": "SCR has no outputs for classes that could be distilled",
-		"rv":   "a review learns by outputs for classes, which SCR does not have",
-	},
+	Refuses: refusing("ncm", "SCR predicts by class means anyway", "las lb lode ss", "SCR has no softmax over classes",
+		"kdc kdc*", "SCR has no outputs for classes that could be distilled",
+		"rar", "SCR makes views of its own", "rv", "a review learns by outputs for classes, which SCR does not have"),
+
 	Head: func(s Setup) nn.Head {
 		return nn.Head{Kind: "projection", Out: OptionOf[int](s, scrProjection)}
 	},

@@ -19,14 +19,8 @@ func cholesky(n, systems int) float64 {
 }
 
 // withoutGradient is what a method refuses that trains nothing.
-var withoutGradient = map[string]string{
-	"kdc":  computed,
-	"kdc*": computed,
-	"lb":   computed,
-	"mi":   "it takes no steps: a second one would count a sample twice",
-	"ncm":  needsMemory + " for class means",
-	"rv":   needsMemory + " to review",
-	"ss":   computed,
-}
+var withoutGradient = refusing("kdc kdc* las lb lode ss", computed,
+	"mi rar", "it takes no steps: a second one would count a sample twice", "ema", "it trains no network",
+	"ncm", needsMemory+" for class means", "rv", needsMemory+" to review")
 
 const computed = "it computes its classifier from sums and has no loss"

@@ -29,6 +29,7 @@ type Trick struct {
 	// With fills the slots as options say; nil is Fills as it is. Which slots are filled does not depend on options.
 	With func(Setup) Fills
 
+	Images      bool // it needs images, and no embeddings
 	ClassesOnce bool // it needs streams in which each class occurs in one task only
 
 	Fills
@@ -37,11 +38,15 @@ type Trick struct {
 // tricks is sorted by name. A new trick is a file with its entry and one line here.
 var tricks = origin.NewCatalogue(origin.Kind[Trick]{What: "trick",
 	Of: func(t *Trick) (string, *origin.Origin) { return t.Name, &origin.Origin{} }},
+	trickMean,
 	trickKDC,
 	trickKDCRoot,
+	trickAdjusted,
 	trickLabels,
+	trickDecoupled,
 	trickIterations,
 	trickNCM,
+	trickRehearsal,
 	trickReview,
 	trickSeparated,
 )
@@ -131,6 +136,10 @@ func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick needs this. "+
 				"Remove stream.task_signals=false, or the trick", i.Name, t.Name, s.Name)
 		}
+		if t.Images && s.Embeddings {
+			return fmt.Errorf("method: %s with %s: stream %s has embeddings, and the trick changes images. Remove the trick",
+				i.Name, t.Name, s.Name)
+		}
 		if t.ClassesOnce && s.Scenario == ocl.DomainIncremental {
 			return fmt.Errorf("method: %s with %s: the classes of stream %s occur in several tasks, so no class is old or new. "+
 				"Use a class-incremental stream, or remove the trick", i.Name, t.Name, s.Name)
@@ -157,11 +166,17 @@ const (
 	distilsMemory = "it stores no samples, and without them the trick is lwf"
 )
 
-// withoutMemory is what a method refuses that learns by softmax from incoming batches alone.
-var withoutMemory = map[string]string{
-	"kdc":  distilsMemory,
-	"kdc*": distilsMemory,
-	"ncm":  needsMemory + " for class means",
-	"rv":   needsMemory + " to review",
-	"ss":   needsMemory + ", so it never trains on an old class",
+// refusing is what a method refuses: pairs of names, with spaces between them, and the reason.
+func refusing(pairs ...string) map[string]string {
+	all := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		for _, name := range strings.Fields(pair[0]) {
+			all[name] = pair[1]
+		}
+	}
+	return all
 }
+
+// withoutMemory is what a method refuses that learns by softmax from incoming batches alone.
+var withoutMemory = refusing("kdc kdc*", distilsMemory, "ncm", needsMemory+" for class means", "rar",
+	needsMemory+" to rehearse", "rv", needsMemory+" to review", "ss", needsMemory+", so it never trains on an old class")

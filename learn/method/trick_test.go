@@ -42,10 +42,12 @@ func TestTricksAreSortedAndWhole(t *testing.T) {
 
 // TestWhoTakesWhat is the least that the survey's table of tricks needs.
 func TestWhoTakesWhat(t *testing.T) {
-	everything := []string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}
+	everything := []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}
 	want := map[string][]string{
 		"agem": everything, "er": everything, "gss": everything, "mir": everything,
-		"ewc++": {"lb", "mi"}, "finetune": {"lb", "mi"}, "gdumb": {"ncm"}, "icarl": {"rv"}, "lwf": {"mi"}, "offline": nil,
+		"ewc++": {"ema", "las", "lb", "lode", "mi"}, "finetune": {"ema", "las", "lb", "lode", "mi"}, "gdumb": {"ncm"},
+		"icarl": {"rv"}, "lwf": {"ema", "mi"}, "offline": nil, "er-ace": {"ema", "mi", "ncm", "rar", "rv"}, "der++": everything,
+		"scr": {"ema", "mi"},
 	}
 	for name, want := range want {
 		info, err := method.Lookup(name)

@@ -1,4 +1,4 @@
-"""Writes erace.json, derpp.json and scr.json: ten steps of ER-ACE, DER++ and SCR, from their equations, in float64.
+"""Writes NAME.json: ten steps each of ER-ACE, DER++ and SCR and of tricks with ER, from their equations, in float64.
 
     apt-get install python3-torch
     cd testdata && /usr/bin/python3 golden.py
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 
 B, SIDE, HIDDEN, CLASSES, STEPS, REPLAY, LR = 4, 4, 8, 6, 10, 5, 0.1
 ALPHA, BETA, TAU, PROJECTED = 0.7, 0.4, 0.07, 5
+LAS_TAU, RHO = 0.7, 0.3
 torch.set_default_dtype(torch.float64)
 torch.manual_seed(7)
 
@@ -180,3 +181,42 @@ distance = ((features[:, None] - means) ** 2).sum(2)
 two = distance.topk(2, 1, largest=False)[0]
 out.update(tau=TAU, projected=PROJECTED, predicted=distance.argmin(1).tolist(), margin=(two[:, 1] - two[:, 0]).min().item())
 write("scr.json", out)
+
+# las: cross entropy of the logits plus tau times the logarithm of how many rows each class has in the last two steps.
+las_steps = []
+
+
+def las(theta, t, incoming, drawn):
+    las_steps.append(labels(incoming).tolist() + (labels(drawn[0]).tolist() if drawn[0] else []))
+    recent = sum(las_steps[-2:], [])
+    present = [k for k in range(CLASSES) if k in recent]
+    shift = LAS_TAU * torch.log(torch.tensor([float(recent.count(k)) for k in present]))
+
+    def adjusted(rows):
+        z = logits(theta, images(rows))[:, present] + shift
+        return F.cross_entropy(z, torch.tensor([present.index(k) for k in labels(rows).tolist()]))
+
+    return adjusted(incoming) + (adjusted(drawn[0]) if drawn[0] else 0)
+
+
+write("las.json", dict(run("las", classifier, las, 1)[1], tau=LAS_TAU))
+
+# lode: a softmax over the classes of the batch, and beta times what is left of that over all classes.
+lode_observed = set()
+
+
+def lode(theta, t, incoming, drawn):
+    y = labels(incoming)
+    batch = sorted(set(y.tolist()))
+    old = len(lode_observed - set(batch))
+    beta = RHO * len(batch) / old if old else 1.0
+    z = logits(theta, images(incoming))
+    inside, everything = torch.logsumexp(z[:, batch], 1), torch.logsumexp(z, 1)
+    loss = (inside - z[torch.arange(len(y)), y] + beta * (everything - inside)).mean()
+    lode_observed.update(y.tolist())
+    if drawn[0]:
+        loss = loss + F.cross_entropy(logits(theta, images(drawn[0])), labels(drawn[0]))
+    return loss
+
+
+write("lode.json", dict(run("lode", classifier, lode, 1)[1], rho=RHO))
