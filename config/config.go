@@ -60,6 +60,19 @@ const (
 	KDCStarAuthors = "authors" // without one, as its authors' code has it
 )
 
+// Values of Replay.Update.
+const (
+	UpdateReservoir = "reservoir" // every sample with the same probability
+	UpdateBalanced  = "balanced"  // class-balancing reservoir sampling
+	UpdateGreedy    = "greedy"    // every sample is stored, in place of one of a largest class
+)
+
+// Values of Replay.From.
+const (
+	FromBoth   = "both"   // the incoming batch and stored samples
+	FromMemory = "memory" // stored samples alone, as many
+)
+
 // Values of Config.Classifiers.
 const (
 	ClassifierHead = "head" // the method's own rule, for most methods the largest logit of the network's head
@@ -260,6 +273,8 @@ type Replay struct {
 	Augment    bool   // crop and flip at each draw
 	Teacher    string // the statistics that a teacher's batch norm uses; "" is by method
 	KDCStar    string // whether the trick kdc* has a teacher
+	Update     string // which samples the memory keeps
+	From       string // what each step learns from
 	Latent     bool   // store the activations of the frozen stages in place of images
 	LatentBits int    // of a stored activation: LatentFloats or LatentCodes
 }
@@ -334,7 +349,7 @@ func Default() Config {
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
-		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText, LatentBits: LatentFloats},
+		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText, Update: UpdateReservoir, From: FromBoth, LatentBits: LatentFloats},
 		Network:     Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
 		Optimizer:   Optimizer{Name: "sgd", LR: 0.1},
 		Protocol:    ProtocolStandard,

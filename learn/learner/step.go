@@ -153,3 +153,21 @@ func (Joint) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
 	}
 	return r.Accumulate(Join(&r.joined, r.Incoming(), replayed))
 }
+
+// Stored learns from stored samples alone, which Retrieve chooses: ∇ℓ(B_M) (Koh et al. 2022, CLIB). The incoming batch
+// is learned once it is stored, in later steps. While nothing is stored there is no step.
+type Stored struct{}
+
+// Gradient implements [Stepper].
+func (Stored) Gradient(r *Replay, _ ocl.Batch) (ocl.StepStats, error) {
+	replayed, err := r.Draw()
+	if err != nil {
+		return ocl.StepStats{}, err
+	}
+	if replayed.Len() == 0 {
+		return ocl.StepStats{Correct: -1}, SkipStep
+	}
+	stats, err := r.Accumulate(replayed)
+	stats.Correct = -1 // nothing is known of the incoming rows
+	return stats, err
+}

@@ -10,13 +10,19 @@ import (
 // each slot.
 type Random struct {
 	Size int // rows to replay beside each incoming batch
+	// Whole chooses as many more as rows arrive, for a step that learns from the memory alone.
+	Whole bool
 }
 
 var _ Retriever = Random{}
 
 // Retrieve implements [Retriever].
-func (r Random) Retrieve(dst []int, m *Store, _ ocl.Batch, env Env) ([]int, error) {
-	return Sample(dst, m.Len(), r.Size, env.Rand), nil
+func (r Random) Retrieve(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
+	size := r.Size
+	if r.Whole {
+		size += b.Len()
+	}
+	return Sample(dst, m.Len(), size, env.Rand), nil
 }
 
 // Sample appends to dst k of the numbers [0, n), uniformly without replacement, or all of them when there are fewer.

@@ -31,7 +31,7 @@ var agem = Info{
 	},
 	Traits:   Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:  []string{"task boundaries"},
-	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},
 	Options:  []Option{agemReference},
 	Tuning:   both(grid(rates7, decays4)),
 	Check: func(s Setup) error {

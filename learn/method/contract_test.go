@@ -103,6 +103,8 @@ var changes = map[string]func(*method.Setup){
 	"replay.teacher":    func(s *method.Setup) { s.Training = true },
 	"replay.kdc_star":   func(s *method.Setup) { s.Undistilled = true },
 	"replay.augment":    func(s *method.Setup) { s.Augment = true },
+	"replay.update":     func(s *method.Setup) { s.Update = "greedy" },
+	"replay.from":       func(s *method.Setup) { s.MemoryAlone = true },
 }
 
 // options are those that the contract's few batches need to differ from their defaults, by method.

@@ -35,7 +35,7 @@ var derpp = Info{
 		Expect:      "Forgets less than ER, because the outputs say more of a sample than its label does. With many classes it helps little: 11.6 % on CIFAR-100 in 20 tasks with 2,000 samples, where ER has 12.9 (one seed).",
 	},
 	Traits:   Traits{UsesMemory: true},
-	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},
 	Options:  []Option{darkAlpha, darkBeta},
 	Floats:   func(s Setup) int { return s.Classes },
 	Tuning: both(Grid{

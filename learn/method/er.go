@@ -1,6 +1,8 @@
 package method
 
 import (
+	"errors"
+
 	"ocl"
 	"ocl/learn/learner"
 	"ocl/learn/memory"
@@ -21,14 +23,28 @@ var er = Info{
 			"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 18.5 % with 5,000.",
 	},
 	Traits:   Traits{UsesMemory: true},
-	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment", "replay.update", "replay.from"},
 	Tuning:   both(grid(rates7, decays4)),
-	Passes:   ReplayPasses,
+	Check: func(s Setup) error {
+		if s.MemoryAlone && s.Joint {
+			return errors.New("replay.joint: incoming and stored samples are in one pass, but with replay.from=memory no incoming ones are learned. Remove one of them")
+		}
+		return nil
+	},
+	Passes: func(s Setup, b int) []Pass {
+		if s.MemoryAlone {
+			return LearnPasses(s, min(b+s.ReplayBatch, s.Memory))
+		}
+		return ReplayPasses(s, b)
+	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		r := s.Replay()
 		r.Memory = s.Store()
-		r.Retrieve = memory.Random{Size: s.ReplayBatch}
-		if s.Joint {
+		r.Retrieve = memory.Random{Size: s.ReplayBatch, Whole: s.MemoryAlone}
+		switch {
+		case s.MemoryAlone:
+			r.Step = learner.Stored{}
+		case s.Joint:
 			r.Step = learner.Joint{}
 		}
 		return r, nil

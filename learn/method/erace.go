@@ -26,7 +26,7 @@ var erACE = Info{
 		Expect:      "Learns new classes more slowly than ER, forgets old ones much less, and has the higher average accuracy with a small memory: 16.9 % on CIFAR-100 in 20 tasks with 2,000 samples, where ER has 12.9 (one seed).",
 	},
 	Traits:   Traits{UsesMemory: true},
-	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},
 	Tuning:   both(Grid{{"optimizer.lr", []any{0.01, 0.03, 0.1}}}),
 	Refuses: refusing("las lb lode ss", "both change the classes of the softmax",
 		"kdc kdc*", "the loss on incoming samples would need the outputs of old classes"),

@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/config"
 	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/loss"
+	"ocl/learn/memory"
 )
 
 // Fills has the values that a trick puts into the slots of a learner. A zero field leaves its slot to the method. Only
@@ -168,7 +170,7 @@ func (s Setup) Replay() *learner.Replay {
 	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
 		r.Classes = &learner.Classes{}
 	}
-	r.Iterations, r.Review = s.steps(), s.review()
+	r.Iterations, r.Review, r.Update = s.steps(), s.review(), s.updater()
 	if f.Seen {
 		r.Seen = &learner.Seen{}
 	}
@@ -185,6 +187,17 @@ func (s Setup) Replay() *learner.Replay {
 		s.asked.replays = append(s.asked.replays, r)
 	}
 	return r
+}
+
+// updater is what decides which samples the memory keeps.
+func (s Setup) updater() memory.Updater {
+	switch s.Update {
+	case config.UpdateBalanced:
+		return &memory.Balanced{}
+	case config.UpdateGreedy:
+		return &memory.Greedy{Always: true}
+	}
+	return memory.Reservoir{}
 }
 
 // Criterion returns the loss that Replay gives its learner, for a Build that puts another around it: the loss on

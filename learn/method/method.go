@@ -171,6 +171,8 @@ type Setup struct {
 	Iterations  int             // steps on each incoming batch; at least 1
 	Joint       bool            // one concatenated pass instead of two
 	Augment     bool            // images are cropped and flipped at each draw
+	Update      string          // config.Replay.Update: which samples the memory keeps; "" is reservoir
+	MemoryAlone bool            // steps learn from stored samples alone
 	Training    bool            // a teacher's batch norm uses the statistics of the current batch
 	Undistilled bool            // the trick kdc* has no teacher, as in the authors' code
 	Shape       [3]int          // C, H, W of a sample

@@ -41,7 +41,7 @@ var mir = Info{
 			"on CIFAR-100: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 18.5 % with 5,000.",
 	},
 	Traits:   Traits{UsesMemory: true},
-	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},
 	Options:  []Option{mirCandidates, mirStatistics},
 	Tuning:   both(grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}})),
 	Check: func(s Setup) error {

@@ -49,7 +49,7 @@ var scr = Info{
 		UsesMemory: true, ClassMeans: true,
 		Prediction: "the class whose stored samples have the nearest mean feature",
 	},
-	Settings: []string{"memory", "replay.batch", "replay.iterations"},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.update"},
 	Options:  []Option{scrTemperature, scrProjection, scrViews},
 	Tuning: both(Grid{
 		{"optimizer.lr", []any{0.01, 0.03, 0.1}},

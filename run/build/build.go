@@ -294,6 +294,7 @@ func Setup(c config.Config) method.Setup {
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
 		Augment:  c.Replay.Augment,
 		Training: c.Replay.Teacher == config.TeacherTraining, Undistilled: c.Replay.KDCStar == config.KDCStarAuthors,
+		Update: c.Replay.Update, MemoryAlone: c.Replay.From == config.FromMemory,
 		Normalises: c.Stream.Normalises(),
 		Opt:        newOptimizer(c.Optimizer),
 		Seed:       c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],

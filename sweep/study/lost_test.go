@@ -127,6 +127,8 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"replay.augment":  {values: list{true, false}},
 		"replay.teacher":  {values: list{"evaluation", "training"}, with: map[string]any{"tricks": list{"kdc"}}},
 		"replay.kdc_star": {values: list{"text", "authors"}, with: map[string]any{"tricks": list{"kdc*"}}},
+		"replay.update":   {values: list{"reservoir", "greedy"}},
+		"replay.from":     {values: list{"both", "memory"}},
 		"network.name":    {values: list{"mlp", "resnet18"}, with: map[string]any{"network.width": 1}},
 		"network.width":   {values: list{1, 2}, with: map[string]any{"network.name": "resnet18"}},
 		"network.hidden":  {values: list{list{8}, list{9}}}, "network.head": {values: list{"linear", "cosine"}},

@@ -9,9 +9,9 @@ import (
 	"ocl/view/report"
 )
 
-// looks are the methods of this module in the order of their colours and dashes, which they have in reports for ever. A
-// new one comes last. The bounds have looks of their own, and a method of another module one that follows from its
-// name.
+// looks are methods in the order of their colours and dashes, which they have in reports for ever. The bounds have looks
+// of their own. Methods that came after the survey, and those of other modules, have one that follows from their
+// names.
 var looks = []string{"agem", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "cndpm", "ncm", "slda", "ranpac"}
 
 // Methods are those of the catalogue, in its order.

@@ -10,7 +10,7 @@ import (
 
 // Reports are told the look of every method of this module, which it has alone, and which methods are bounds.
 func TestMethods(t *testing.T) {
-	all := Methods()
+	all, looks := Methods(), map[string]string{}
 	for i, info := range method.Catalogue() {
 		want := report.Known{Name: info.Name}
 		switch {
@@ -19,9 +19,14 @@ func TestMethods(t *testing.T) {
 		case info.Offline:
 			want.Bound = report.UpperBound
 		}
-		if k := all[i]; k.Name != want.Name || k.Bound != want.Bound || (k.Bound == report.NoBound) != (k.Look > 0) {
+		if k := all[i]; k.Name != want.Name || k.Bound != want.Bound || (k.Bound == report.NoBound && info.Group() != method.Since) != (k.Look > 0) {
 			t.Errorf("reports are told %+v of %s, want %+v", k, info.Name, want)
 		}
+		class := report.LookOf(all[i]).Class
+		if other, taken := looks[class]; taken {
+			t.Errorf("%s looks like %s", info.Name, other)
+		}
+		looks[class] = info.Name
 	}
 }
 
