@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"ocl/internal/kernel"
@@ -12,15 +13,18 @@ type cosineLayer struct {
 	out   int
 	w     convRef
 	sigma int  // its offset
+	fixed bool // σ is not learned
 	first bool // as that of a linear layer
 }
 
-// cosine adds such a layer.
-func (b *Builder) cosine(name string, out int) {
+// cosine adds such a layer. scale is the σ that stays; 0 has it learned.
+func (b *Builder) cosine(name string, out int, scale float64) {
 	in := b.g.C
 	l := &cosineLayer{first: len(b.net.info.Named) == 0, out: out,
 		w: b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})}
-	l.sigma = b.vector(name+".sigma", 1, 1)
+	l.sigma = b.vector(name+".sigma", 1, cmp.Or(float32(scale), 1))
+	l.fixed = scale > 0
+	b.net.info.Named[len(b.net.info.Named)-1].Fixed = l.fixed
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.Sketch(true, out, 1, 1, 1)
@@ -102,7 +106,9 @@ func (s *cosineState) backward(p *pass, g []float32) []float32 {
 			s.slopes[k] += slope
 			row[k] = float32(float64(v) * sigma * inverse * s.columns[k])
 		}
-		p.rowOf(img)[s.l.sigma] += float32(dSigma)
+		if !s.l.fixed {
+			p.rowOf(img)[s.l.sigma] += float32(dSigma)
+		}
 		s.rows[img] = float64(along * inverse * inverse)
 		if p.samples != nil {
 			s.shorten(p, img)

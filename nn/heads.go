@@ -18,13 +18,15 @@ const (
 //	cosine      z_k = σ · w_k·φ / (‖w_k‖·‖φ‖)              an output a class; weight, sigma (Hou et al. 2019, LUCIR)
 //	projection  z = W₂·ReLU(W₁·φ + b₁) + b₂   [Out]        no output of a class (Mai et al. 2021, SCR's "mlp")
 //
-// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned. The outputs of a
+// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned, or is Scale. The outputs of a
 // projection are not scaled to length 1; a loss does that. Parameters are drawn as PyTorch draws those of linear
 // layers.
 type Head struct {
 	Kind   string // "" is LinearHead
 	Hidden int    // projection: units of the hidden layer; 0 is the number of features
 	Out    int    // projection: outputs, at least 1 (128 in SCR)
+	// cosine: σ, which no optimiser changes; 0 has σ learned
+	Scale float64
 }
 
 // PerClass says whether the head has an output a class, and so predicts classes by itself.
@@ -32,6 +34,9 @@ func (h Head) PerClass() bool { return h.Kind != ProjectionHead }
 
 // check returns the head with no field left to be filled in, for so many features.
 func (h Head) check(features int) (Head, error) {
+	if h.Scale != 0 && (h.Kind != CosineHead || !(h.Scale > 0) || h.Scale > 1e6) {
+		return h, fmt.Errorf("nn: a %q head with the scale %v. Use a number above 0 with a cosine head, or 0", h.Kind, h.Scale)
+	}
 	switch h.Kind {
 	case "", LinearHead, CosineHead:
 		if h.Hidden != 0 || h.Out != 0 {
@@ -76,7 +81,7 @@ func (b *Builder) Head(name string, h Head, classes int) error {
 	case LinearHead:
 		b.Linear(name, classes, false)
 	case CosineHead:
-		b.cosine(name, classes)
+		b.cosine(name, classes, h.Scale)
 	case ProjectionHead:
 		b.linear("head.0", h.Hidden, true)
 		b.linear("head.2", h.Out, false)

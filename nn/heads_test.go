@@ -30,6 +30,7 @@ func TestHeads(t *testing.T) {
 			{nn.Head{}, nn.Head{Kind: "linear"}, 5, "linear.weight [5 16] linear.bias [5]"},
 			{nn.Head{Kind: "linear"}, nn.Head{Kind: "linear"}, 5, "linear.weight [5 16] linear.bias [5]"},
 			{nn.Head{Kind: "cosine"}, nn.Head{Kind: "cosine"}, 5, "linear.weight [5 16] linear.sigma [1]"},
+			{nn.Head{Kind: "cosine", Scale: 10}, nn.Head{Kind: "cosine", Scale: 10}, 5, "linear.weight [5 16] linear.sigma [1]"},
 			{nn.Head{Kind: "projection", Out: 9}, nn.Head{Kind: "projection", Hidden: 16, Out: 9}, 9,
 				"head.0.weight [16 16] head.0.bias [16] head.2.weight [9 16] head.2.bias [9]"},
 			{nn.Head{Kind: "projection", Hidden: 3, Out: 2}, nn.Head{Kind: "projection", Hidden: 3, Out: 2}, 2,

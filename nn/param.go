@@ -15,6 +15,7 @@ type Param struct {
 	// Transposed: of a transposed convolution, which PyTorch stores [in][out][tap]
 	Transposed bool
 	Classes    bool // of the head, with a column for each class
+	Fixed      bool // no optimiser changes it, and its gradient is 0
 }
 
 // Len is the number of elements.

@@ -19,6 +19,7 @@ var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "lea
 	mir,
 	ncm,
 	offline,
+	pcr,
 	ranpac,
 	scr,
 	slda,

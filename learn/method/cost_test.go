@@ -56,7 +56,7 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 					if info.Name == "mir" && s.ReplayBatch > 10 {
 						s.Options = map[string]any{"candidates": s.ReplayBatch}
 					}
-					if (info.Name == "icarl" || info.Name == "scr") && s.Memory == 0 {
+					if slices.Contains([]string{"icarl", "pcr", "scr"}, info.Name) && s.Memory == 0 {
 						s.Memory = 1 // without, it can predict nothing
 					}
 					setup = *s

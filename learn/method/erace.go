@@ -8,8 +8,12 @@ import (
 	"ocl/learn/learner"
 	"ocl/learn/loss"
 	"ocl/learn/memory"
+	"ocl/nn"
 	"ocl/nn/tensor"
 )
+
+var erACEScale = Option{Name: "scale", Default: 0.0, Most: 1e6,
+	Meaning: "scale of a cosine head without biases, 10 in the authors' code; 0 takes the head that network.head says"}
 
 var erACE = Info{
 	Name: "er-ace",
@@ -27,7 +31,14 @@ var erACE = Info{
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},
-	Tuning:   both(Grid{{"optimizer.lr", []any{0.01, 0.03, 0.1}}}),
+	Options:  []Option{erACEScale},
+	Head: func(s Setup) nn.Head {
+		if scale := OptionOf[float64](s, erACEScale); scale > 0 {
+			return nn.Head{Kind: nn.CosineHead, Scale: scale}
+		}
+		return nn.Head{}
+	},
+	Tuning: both(Grid{{"optimizer.lr", []any{0.01, 0.03, 0.1}}}),
 	Refuses: refusing("las lb lode ss", "both change the classes of the softmax",
 		"kdc kdc*", "the loss on incoming samples would need the outputs of old classes"),
 	Build: func(s Setup) (ocl.Learner, error) {

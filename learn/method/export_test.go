@@ -7,8 +7,15 @@ import (
 	"ocl/learn/learner"
 )
 
-// ShowViews sets what changes the second view of the images of SCR.
-func ShowViews(r *learner.Replay, views augment.Transform) { r.Step.(*contrast).views = views }
+// ShowViews sets what changes the second view of the images of SCR and PCR.
+func ShowViews(r *learner.Replay, views augment.Transform) {
+	switch s := r.Step.(type) {
+	case *contrast:
+		s.views = views
+	case *proxies:
+		s.views = views
+	}
+}
 
 // Restore takes what a test registers out of the catalogue at its end.
 func Restore(t *testing.T) {

@@ -126,7 +126,7 @@ func TestFrozenStagesStay(t *testing.T) {
 						still := 0
 						for _, p := range net.Info().Named {
 							if same := slices.Equal(net.Params()[p.Offset:][:p.Len()],
-								params[p.Offset:][:p.Len()]); same != (p.Offset < net.Info().Frozen.Params) {
+								params[p.Offset:][:p.Len()]); same != (p.Fixed || p.Offset < net.Info().Frozen.Params) {
 								t.Errorf("%s stayed: %v", p.Name, same)
 							}
 						}

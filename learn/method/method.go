@@ -52,7 +52,8 @@ type Info struct {
 	// error begins with the option, such as "option candidates: 5 is smaller than …". Nil is nothing.
 	Check func(Setup) error
 	// Head is the head of the network that the method needs; of the setup it reads Options, and Net and WS may be nil. A
-	// config whose network.head says another kind is an error. Nil takes the head that the config says.
+	// config whose network.head says another kind is an error. Nil, and a head without a kind, take the head that the
+	// config says.
 	Head func(s Setup) nn.Head
 	// Passes are the passes of one iteration of a step, without tricks, as [Info.StepPasses] has them with tricks: b
 	// incoming samples, a full memory, at least one image in each batch. Nil is [ReplayPasses] with a memory and

@@ -93,7 +93,7 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	net.Changed()
 }
 
-// leave undoes a step for inactive outputs, whose gradient is 0: weight decay has changed their parameters, which were
+// leave undoes a step for inactive outputs and fixed parameters, whose gradient is 0: weight decay has changed their parameters, which were
 // kept, and left traces in the vectors [P] of the optimiser, each of which may be nil.
 func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 	if len(kept) == 0 {
@@ -107,15 +107,13 @@ func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 	}
 }
 
-// inactive appends the parameters of inactive outputs to dst, in the order of Params. There are none where all classes
-// are active.
+// inactive appends the parameters that are fixed and those of inactive outputs to dst.
 func inactive(dst []float32, net *nn.Network) []float32 {
 	inactiveRows(net, net.Params(), func(row []float32) { dst = append(dst, row...) })
 	return dst
 }
 
-// setInactive sets what belongs to inactive outputs in v [P] to values, as many as inactive appends, or to 0 if values
-// is nil.
+// setInactive sets what inactive appends, in v [P], to values, or to 0 if values is nil.
 func setInactive(net *nn.Network, v, values []float32) {
 	inactiveRows(net, v, func(row []float32) {
 		if values == nil {
@@ -127,9 +125,14 @@ func setInactive(net *nn.Network, v, values []float32) {
 	})
 }
 
-// inactiveRows calls f with each part of v [P] that belongs to inactive outputs.
+// inactiveRows calls f with each part of v [P] that belongs to fixed parameters and to inactive outputs.
 func inactiveRows(net *nn.Network, v []float32, f func(row []float32)) {
 	info := net.Info()
+	for _, p := range info.Named {
+		if p.Fixed {
+			f(v[p.Offset:][:p.Len()])
+		}
+	}
 	if info.Classes == info.Capacity {
 		return
 	}

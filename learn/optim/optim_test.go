@@ -100,3 +100,34 @@ func TestSavedStateContinues(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedParameters: no optimiser moves the scale of a cosine head that has one, whatever its gradient and its decay.
+func TestFixedParameters(t *testing.T) {
+	for _, c := range cases {
+		net, err := arch.MLP(arch.Config{Channels: 1, Height: 3, Width: 3, Classes: 4, Hidden: []int{5},
+			Head: nn.Head{Kind: nn.CosineHead, Scale: 10}}, rng.New(1, "net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws, opt := net.NewWorkspace(1), c.settings.New()
+		defer ws.Close()
+		before := slices.Clone(net.Params())
+		for step := range 3 {
+			gradients(net, step)
+			opt.Step(net, ws)
+		}
+		moved := 0
+		for _, p := range net.Info().Named {
+			for i, v := range net.Params()[p.Offset:][:p.Len()] {
+				if same := v == before[p.Offset+i]; p.Fixed && (!same || v != 10) {
+					t.Errorf("%s: %s is %v", c.name, p.Name, v)
+				} else if !p.Fixed && !same {
+					moved++
+				}
+			}
+		}
+		if moved == 0 {
+			t.Errorf("%s: nothing moved", c.name)
+		}
+	}
+}

@@ -233,7 +233,9 @@ func LeastParameters(info ocl.StreamInfo, c config.Config) (int, error) {
 // Head is the head of the network of a run: the one that the method needs, or else the one that the config says.
 func Head(c config.Config) nn.Head {
 	if own := Method(c.Methods[0]).Head; own != nil {
-		return own(Setup(c))
+		if head := own(Setup(c)); head.Kind != "" {
+			return head
+		}
 	}
 	return nn.Head{Kind: c.Network.Head}
 }

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	"ocl/data/stream"
 	"ocl/data/stream/shift"
 	"ocl/learn/method"
-	"ocl/nn"
 	"ocl/nn/arch"
 )
 
@@ -83,9 +81,11 @@ func originOf(module, version string) config.Origin {
 // check says whether a method can be used with a config.
 func check(info method.Info, c config.Config) error {
 	s := Setup(c)
-	if given := c.Network.Head; given != "" && info.Head != nil && info.Head(s).Kind != given {
-		return fmt.Errorf("network.head: %s is given, but %s needs another head (%s). Remove network.head", given, info.Name,
-			cmp.Or(info.Head(s).Kind, nn.LinearHead))
+	if given := c.Network.Head; given != "" && info.Head != nil {
+		if own := info.Head(s).Kind; own != "" && own != given {
+			return fmt.Errorf("network.head: %s is given, but %s needs another head (%s). Remove network.head", given, info.Name,
+				own)
+		}
 	}
 	return info.CheckTogether(s)
 }

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 B, SIDE, HIDDEN, CLASSES, STEPS, REPLAY, LR = 4, 4, 8, 6, 10, 5, 0.1
 ALPHA, BETA, TAU, PROJECTED = 0.7, 0.4, 0.07, 5
-LAS_TAU, RHO = 0.7, 0.3
+LAS_TAU, RHO, PCR_TAU = 0.7, 0.3, 0.25
 torch.set_default_dtype(torch.float64)
 torch.manual_seed(7)
 
@@ -220,3 +220,24 @@ def lode(theta, t, incoming, drawn):
 
 
 write("lode.json", dict(run("lode", classifier, lode, 1)[1], rho=RHO))
+
+# PCR: cosines with the weights of the classes of all rows of the step, both views, each class as often as it has rows.
+proxies = layer(HIDDEN, SIDE * SIDE, 0.4) + layer(CLASSES, HIDDEN, 0.5)[:1]
+
+
+def pcr(theta, t, incoming, drawn):
+    if not drawn[0]:
+        return None
+    x, y = images(incoming + drawn[0]), labels(incoming + drawn[0])
+    x, y = torch.cat([x, mirrored(x)]), torch.cat([y, y])
+    f = trunk(theta, x)
+    z = F.normalize(f) @ F.normalize(theta[2]).T / PCR_TAU
+    return -(z[torch.arange(len(y)), y] - torch.logsumexp(z[:, y], 1)).mean()
+
+
+out = run("pcr", proxies, pcr, 1)[1]
+# The scale of the head is a parameter that stays.
+for at in [out] + out["steps"]:
+    key = "start" if at is out else "params"
+    at[key] = at[key] + [round(1 / PCR_TAU, 7)]
+write("pcr.json", dict(out, tau=PCR_TAU))
