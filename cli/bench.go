@@ -198,7 +198,8 @@ func newBenchMethods() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "NAME,...\tmethods to measure")
+	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "NAME,...\tmethods to measure (default: all)")
+	flags.Lookup("method").DefValue = "" // the usage says it
 	flags.StringSliceVar(&tricks, "trick", nil, "NAME,...\ttricks, each compared with the method without it; + combines tricks")
 	flags.IntVar(&opts.Memory, "memory", 5000, "N\tsamples in memory")
 	flags.IntVar(&steps, "steps", 250, "N\twith --trick: steps with the trick, and without it, before the two alternate")

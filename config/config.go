@@ -85,6 +85,9 @@ const (
 	KindTasks   = "tasks"   // where the data set gives the tasks
 	KindShift   = "shift"   // with Shift.Kind
 	KindDomains = "domains" // with Data.Domains
+	// some classes belong to one task, the others come in any; with Mixture
+	KindIBlurry  = "iblurry"
+	KindSIBlurry = "siblurry"
 )
 
 // Class orders of Order.Name.
@@ -194,10 +197,19 @@ type Stream struct {
 	LongTail    float64 // images of the rarest class divided by those of the most frequent one; 0 leaves all
 	ClassCounts []int   // training images of each class; empty leaves all
 	Shift       Shift
+	IBlurry     IBlurry
+	Delay       int       // c: of c batches one is learned, and the others are lost
+	LabelDelay  int       // d: the labels of a batch come d batches later
 	DropLast    *bool     // nil: by protocol (survey and tuning drop, standard learns)
 	HeldOut     *bool     // test on a tenth of the training images; nil: by protocol and data
 	Mean        []float64 // normalisation, a value a channel
 	Std         []float64
+}
+
+// IBlurry are the percentages of the kinds iblurry and siblurry.
+type IBlurry struct {
+	Disjoint float64 // N: of the classes, that belong to one task
+	Blurry   float64 // M: of the images of the others, that come in any task
 }
 
 // Shift says how the images of tasks that have the same classes are disturbed (survey tab: ns_mini).
@@ -345,7 +357,7 @@ func orSeed(own *uint64, seed uint64) uint64 {
 func Default() Config {
 	return Config{
 		Data:        Data{Name: "glyphs"},
-		Stream:      Stream{Batch: 10, TaskSignals: true},
+		Stream:      Stream{Batch: 10, TaskSignals: true, IBlurry: IBlurry{50, 10}, Delay: 1},
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},

@@ -30,7 +30,7 @@ var classes = Kind{
 		shares := make([]taskImages, o.Tasks)
 		for t := range shares {
 			of := o.classesOf(t, order)
-			shares[t] = taskImages{of, gather(train, of), gather(test, of)}
+			shares[t] = taskImages{classes: of, train: gather(train, of), test: gather(test, of)}
 		}
 		return shares
 	},

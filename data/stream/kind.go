@@ -17,6 +17,8 @@ type Kind struct {
 	Summary  string // one sentence
 	// AllClasses says that every task has all classes, so that there is no list of them to order.
 	AllClasses bool
+	// NoBoundaries says that no learner is told where a task begins and ends.
+	NoBoundaries bool
 	// CheckTasks says whether so many tasks can be made of a data set with so many classes, before the data set is
 	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
@@ -47,10 +49,11 @@ type input struct {
 }
 
 // taskImages are what a task of the whole stream gets: its classes in their order, and its images in the order of the
-// data set. Only the kind shift has an order of its own.
+// data set. The kinds shift and gaussian have orders of their own.
 type taskImages struct {
 	classes     []int
 	train, test []int32
+	ordered     bool // train is in the order in which it comes
 }
 
 // heldOut says that Options.HeldOut holds out one training image in ten.
@@ -88,7 +91,7 @@ type Share struct{ Train, Test []int32 }
 var kinds = origin.NewCatalogue(origin.Kind[Kind]{What: "kind of stream", File: "data/stream/kind.go",
 	All: "`ocl data streams` lists all kinds",
 	Of:  func(k *Kind) (string, *origin.Origin) { return k.Name, &k.origin }, Fault: (*Kind).fault},
-	classes, domains, shifted, tasks)
+	classes, domains, gaussian, iblurry, shifted, siblurry, tasks)
 
 // Kinds returns all kinds, sorted by name.
 func Kinds() []Kind { return kinds.All() }

@@ -63,7 +63,12 @@ type Options struct {
 	// and ClassCounts [K] the number of each class; 0 and empty leave all.
 	LongTail    float64
 	ClassCounts []int
-	Shift       Shift // of the kind shift
+	Mixture     Mixture // of the kinds iblurry and siblurry
+	// Delay is c of real-time evaluation (Ghunaim et al. 2023): after n batches ⌊n/c⌋ of them were learned, and the others
+	// are lost; 0 is 1. LabelDelay is d: a batch is learned when its labels come, d batches later, and those of the last d
+	// batches never come.
+	Delay, LabelDelay int
+	Shift             Shift // of the kind shift
 
 	DropLast bool // leave out the incomplete last batch of a task
 	// Mean and Std normalise: x = (pixel/255 - Mean)/Std, with one value per channel; empty means 0 and 1.
@@ -126,7 +131,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Embeddings: set.Embeddings, Of: set.Of, By: set.By, CommonTest: opts.SharesTest(set), NoBoundaries: opts.NoSignals,
+		Embeddings: set.Embeddings, Of: set.Of, By: set.By, CommonTest: opts.SharesTest(set), NoBoundaries: opts.NoSignals || kind.NoBoundaries,
 	}
 	if !set.Embeddings {
 		s.info.Pixels = ocl.NewPixelValues(set.C, opts.Mean, opts.Std)
@@ -150,6 +155,9 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 			return nil, err
 		}
 	}
+	if err := s.late(); err != nil {
+		return nil, err
+	}
 	if len(s.original) == 0 {
 		return nil, fmt.Errorf("stream: no task has both training and test images. Get more images of %s", set.Name)
 	}
@@ -170,8 +178,10 @@ func (s *Tasks) add(t int, of taskImages) error {
 		s.skipped = append(s.skipped, t)
 		return nil
 	}
-	src := rng.New(s.opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
-	src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
+	if !of.ordered {
+		src := rng.New(s.opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
+		src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
+	}
 	if s.opts.DropLast {
 		tr = tr[:len(tr)/s.opts.Batch*s.opts.Batch]
 	}

@@ -83,6 +83,7 @@ func optionsOf(set *data.Set, c config.Config) stream.Options {
 		Order: s.ClassOrder.Name, ClassOrder: s.ClassOrder.Classes,
 		NoSignals: !s.TaskSignals, Blurry: s.Blurry, LongTail: s.LongTail, ClassCounts: s.ClassCounts,
 		Mean: s.Mean, Std: s.Std, Seed: c.OrderSeed(),
+		Mixture: stream.Mixture(s.IBlurry), Delay: s.Delay, LabelDelay: s.LabelDelay,
 		Shift: stream.Shift{
 			PerImage:   s.Shift.Occlusion == config.OcclusionPerImage,
 			CrossImage: s.Shift.Blur == config.BlurCrossImage,
