@@ -97,7 +97,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"data.backbone_digest": "sha256:" + strings.Repeat("6", 64), "network.init": "w.safetensors",
 		"network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7",
 		"optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
-		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5",
+		"protocol": "survey", "eval": "final", "eval_every": "9", "eval_sample": "3", "seed": "18446744073709551614", "seeds.order": "5",
 		"seeds.init":   "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",

@@ -77,7 +77,7 @@ func newTune() *cobra.Command {
 }
 
 // decidedByTuning are the keys that a tuning sets itself.
-var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid", "tune.seed"}
+var decidedByTuning = []string{"protocol", "eval", "eval_every", "eval_sample", "tune.grid", "tune.seed"}
 
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()

@@ -137,6 +137,7 @@ type Config struct {
 	Protocol    string // standard | survey | tuning
 	Eval        string // seen | all | final; "" is by scenario
 	EvalEvery   int    // also evaluate after every so many steps, on the tasks seen; 0 is never
+	EvalSample  int    // test images of each class in these evaluations; 0 is all
 	Seed        uint64
 	Seeds       Seeds
 	Runs        int // seeds Seed, Seed+1, … for each method

@@ -188,3 +188,21 @@ func settled(shares []taskImages, d input) []taskImages {
 	nameClasses(shares, d.set)
 	return shares
 }
+
+// Observed says which classes have come in earlier tasks and in so many batches of a task, by label. It is nil where
+// tasks have test sets of their own, and where all classes come in the first task.
+func (s *Tasks) Observed(task, batches int) []bool {
+	if !s.info.CommonTest || len(s.info.Tasks[0].Classes) == s.info.Classes {
+		return nil
+	}
+	seen := make([]bool, s.info.Classes)
+	for t, list := range s.train.lists[:task+1] {
+		if t == task {
+			list = list[:min(batches*s.opts.Batch, len(list))]
+		}
+		for _, i := range list {
+			seen[s.train.from.Y[i]] = true
+		}
+	}
+	return seen
+}

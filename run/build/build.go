@@ -33,8 +33,11 @@ type Stream interface {
 	Original(task int) int // its place in the whole stream
 	TaskName(original int) string
 	Batches(task int) int // that Train delivers
-	Skipped() []int       // tasks of the whole stream that are left out
-	MemoryBytes() int64   // of the images that it makes and keeps
+	// Observed says which classes have come in earlier tasks and in so many batches of a task; nil where tasks have test
+	// sets of their own, or all classes come in the first task.
+	Observed(task, batches int) []bool
+	Skipped() []int     // tasks of the whole stream that are left out
+	MemoryBytes() int64 // of the images that it makes and keeps
 }
 
 // Data returns the part of a config that selects its data, as package data takes it.

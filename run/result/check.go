@@ -231,8 +231,14 @@ func checkEvaluations(r *Result) error {
 		if err := checkRow(at+".accuracy", e.Accuracy, r.testSets(), fraction); err != nil {
 			return err
 		}
+		if err := checkRow(at+".seen", []*float64{e.Seen}, 1, fraction); err != nil {
+			return err
+		}
 	}
-	return nil
+	if r.Seen == nil {
+		return nil
+	}
+	return checkRow("seen", r.Seen, len(r.Stream.Tasks), fraction)
 }
 
 func checkMemory(r *Result) error {

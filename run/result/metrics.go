@@ -21,6 +21,12 @@ type Metrics struct {
 	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
 	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
 	AverageAnytimeAccuracy     *float64 `json:"average_anytime_accuracy,omitempty"`
+	MinAccuracy                *float64 `json:"min_accuracy,omitempty"`
+	WorstCaseAccuracy          *float64 `json:"worst_case_accuracy,omitempty"`
+	LargestDrop                *float64 `json:"largest_drop,omitempty"`
+	StabilityGap               *float64 `json:"stability_gap,omitempty"`
+	SeenAUC                    *float64 `json:"seen_auc,omitempty"`
+	SeenLast                   *float64 `json:"seen_last,omitempty"`
 }
 
 // metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through
@@ -53,7 +59,37 @@ var metrics = []Metric{
 		"mean accuracy on the tasks seen so far, over the evaluations in the middle of tasks", 0,
 		func(m *Metrics) **float64 { return &m.AverageAnytimeAccuracy },
 		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
+	{"min_accuracy", "min-ACC",
+		"mean over the earlier tasks of the least accuracy since each ended; with evaluations in the middle of tasks", 0,
+		func(m *Metrics) **float64 { return &m.MinAccuracy },
+		func(m measured) float64 { return metric.MinAccuracy(m.trace) }},
+	{"worst_case_accuracy", "WC-ACC",
+		"the last accuracy on the last task and the least ones on the others; with evaluations in the middle of tasks", 0,
+		func(m *Metrics) **float64 { return &m.WorstCaseAccuracy },
+		func(m measured) float64 { return metric.WorstCaseAccuracy(m.trace) }},
+	{"largest_drop", "largest drop",
+		"mean over tasks of the largest fall of an accuracy within ten evaluations; with evaluations in the middle of tasks", 0,
+		func(m *Metrics) **float64 { return &m.LargestDrop },
+		func(m measured) float64 { return metric.LargestDrop(m.trace, dropWindow) }},
+	{"stability_gap", "stability gap",
+		"mean over the ends of tasks of how far the accuracy on earlier tasks falls in the next task; with evaluations in the middle of tasks",
+		-1, func(m *Metrics) **float64 { return &m.StabilityGap },
+		func(m measured) float64 { return metric.StabilityGap(m.trace) }},
+	{"seen_auc", "A_AUC",
+		"mean accuracy on the classes that have come so far, over the evaluations in the middle of tasks; of blurry streams", 0,
+		func(m *Metrics) **float64 { return &m.SeenAUC },
+		func(m measured) float64 { return metric.Mean(m.seenBetween) }},
+	{"seen_last", "A_last", "accuracy on the classes that have come, at the end; of blurry streams", 0,
+		func(m *Metrics) **float64 { return &m.SeenLast },
+		func(m measured) float64 { return m.seenLast }},
 }
+
+// dropWindow is w of [metric.LargestDrop].
+const dropWindow = 10
+
+// laterMetrics are those that older results lack.
+var laterMetrics = []string{"min_accuracy", "worst_case_accuracy", "largest_drop", "stability_gap", "seen_auc",
+	"seen_last"}
 
 // Metric describes one field of [Metrics].
 type Metric struct {
@@ -110,14 +146,27 @@ func (r *Result) OneImage() float64 {
 type measured struct {
 	matrix  metric.Matrix // rows up to the last that was evaluated
 	between [][]float64   // accuracies of the evaluations in the middle of tasks, by test set
+	trace   metric.Trace  // nil where all tasks share one test set
+	// accuracies on the classes that have come: in the middle of tasks, and at the end
+	seenBetween []float64
+	seenLast    float64
 }
 
 // MetricsOf computes the metrics of a classifier. accuracy, commonTest and evaluations are as in [Result] and [Stream].
-// evaluations are those of the first classifier of a run, and nil for the others.
-func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
-	m := measured{matrix: MatrixOf(accuracy, commonTest)}
+// evaluations and seen are those of the first classifier of a run, and nil for the others.
+func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation, seen ...*float64) Metrics {
+	m := measured{matrix: MatrixOf(accuracy, commonTest), seenLast: math.NaN()}
 	for _, e := range evaluations {
 		m.between = append(m.between, orNaN(e.Accuracy))
+		if e.Seen != nil {
+			m.seenBetween = append(m.seenBetween, *e.Seen)
+		}
+	}
+	if n := len(m.matrix.Rows); n > 0 && n <= len(seen) && seen[n-1] != nil {
+		m.seenLast = *seen[n-1]
+	}
+	if !commonTest {
+		m.trace = traceOf(m.matrix, evaluations)
 	}
 	var out Metrics
 	for _, d := range metrics {
@@ -126,6 +175,18 @@ func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation)
 		}
 	}
 	return out
+}
+
+// traceOf are all evaluations in the order of their steps: those in the middle of a task come before its end.
+func traceOf(m metric.Matrix, evaluations []Evaluation) (t metric.Trace) {
+	at := 0
+	for task, row := range m.Rows {
+		for ; at < len(evaluations) && evaluations[at].Task <= task; at++ {
+			t = append(t, metric.Evaluated{Task: evaluations[at].Task, Accuracy: orNaN(evaluations[at].Accuracy)})
+		}
+		t = append(t, metric.Evaluated{Task: task, Ended: true, Accuracy: row})
+	}
+	return t
 }
 
 // MatrixOf is a matrix of accuracies as package metric takes it, with the rows up to the last that was evaluated. Its
@@ -164,14 +225,18 @@ var ErrEdited = errors.New("somebody has changed it")
 func CheckMetrics(r *Result) error {
 	check := func(at string, has, follows Metrics) error {
 		for _, m := range AllMetrics() {
-			if a, b := m.Of(has), m.Of(follows); (a == nil) != (b == nil) || a != nil && *a != *b {
+			a, b := m.Of(has), m.Of(follows)
+			if a == nil && slices.Contains(laterMetrics, m.Key) {
+				continue
+			}
+			if (a == nil) != (b == nil) || a != nil && *a != *b {
 				return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key,
 					optional(a), optional(b), ErrEdited)
 			}
 		}
 		return nil
 	}
-	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)); err != nil {
+	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations, r.Seen...)); err != nil {
 		return err
 	}
 	for _, name := range r.Config.Classifiers {

@@ -43,7 +43,11 @@ type Result struct {
 	Stream     Stream        `json:"stream"`
 	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
 	PerClass   [][]*float64  `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
-	Metrics    Metrics       `json:"metrics"`
+	// Seen is the accuracy of the first classifier on the test images of the classes that have come so far, each predicted
+	// as one of these, after each task. It is nil where tasks have test sets of their own, or all classes come in the first
+	// task.
+	Seen    []*float64 `json:"seen,omitempty"`
+	Metrics Metrics    `json:"metrics"`
 	// Calibration says what the probabilities of the first classifier are worth after the last task; nil in older files,
 	// and where too little was tested.
 	Calibration *Calibration `json:"calibration,omitempty"`
@@ -224,6 +228,8 @@ type Evaluation struct {
 	Step     int        `json:"step"`     // learner steps taken before it
 	Task     int        `json:"task"`     // 0-based, under way
 	Accuracy []*float64 `json:"accuracy"` // by test set, nil where not evaluated
+	// Seen is as in [Result]; nil where no class is still to come, or tasks have test sets of their own.
+	Seen *float64 `json:"seen,omitempty"`
 }
 
 // Classifier has the measurements of one classifier of a run, other than the first of its config.

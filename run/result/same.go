@@ -69,10 +69,24 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
 			at == "calibration" && (a.Calibration == nil || b.Calibration == nil) ||
+			laterMetric(at) && (lacksLater(a) || lacksLater(b)) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
 	}}
 	c.compare("", trees[0], trees[1])
 	return c.differences, c.values, nil
+}
+
+// laterMetric says whether a key is that of a metric that older results lack.
+func laterMetric(at string) bool {
+	key, is := strings.CutPrefix(at, "metrics.")
+	return is && slices.Contains(laterMetrics, key)
+}
+
+// lacksLater says whether a result has none of these.
+func lacksLater(r *Result) bool {
+	return !slices.ContainsFunc(AllMetrics(), func(m Metric) bool {
+		return slices.Contains(laterMetrics, m.Key) && m.Of(r.Metrics) != nil
+	})
 }
 
 // taskName is the key of the name of a task.

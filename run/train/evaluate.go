@@ -34,11 +34,14 @@ type evaluator struct {
 	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
 	tested      func(done, total int) // called after each batch of the evaluation under way; may be nil
 	sure        *sureness             // of the evaluation after the last task; nil in others
+	seen        []bool                // the classes that have come, by label; nil where nobody asks
+	sample      int                   // test images of each class in an evaluation in the middle of a task; 0 is all
+	counts      []int                 // of them so far, in the evaluation under way
 }
 
 // newEvaluator measures a learner that had learned the classes before.
 func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
-	e.stream, e.learner = st, l
+	e.stream, e.learner, e.sample = st, l, c.EvalSample
 	if e.classifiers, err = NewClassifiers(c.Classifiers, l); err != nil {
 		return e, err
 	}
@@ -62,6 +65,10 @@ func (e *evaluator) measure(ctx context.Context, c *Classifiers, t int, sets []i
 		}
 	}
 	count(0)
+	e.counts = nil
+	if c.plain && e.sample > 0 {
+		e.counts = make([]int, info.Classes)
+	}
 	for _, set := range sets {
 		if err := e.test(ctx, c, set, found, count); err != nil {
 			return nil, err
@@ -80,6 +87,11 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		arrived := b.Len()
+		if b = e.sampled(b); b.Len() == 0 {
+			count(arrived)
+			continue
+		}
 		out, err := c.Predict(e.learner, b.X)
 		if err == nil && e.sure != nil {
 			err = e.sure.add(c, e.learner, b, out)
@@ -90,8 +102,11 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 		for i := range found {
 			right[i] += found[i].add(b.Y, c.Labels[i], out.Logits)
 		}
+		if e.seen != nil {
+			found[0].among(e.seen, b.Y, c, out.Logits)
+		}
 		all += len(b.Y)
-		count(len(b.Y))
+		count(arrived)
 	}
 	if all == 0 {
 		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
@@ -108,6 +123,61 @@ type evaluation struct {
 	right, all []int            // test samples by class
 	confusion  metric.Confusion // nil without error analysis
 	logits     *metric.Logits   // nil without, and where the classifier does not predict by logits
+
+	seenRight, seenAll int // test samples of the classes that have come, each predicted as one of these
+}
+
+// among counts samples of the classes that have come. A classifier by logits predicts the one of them with the largest.
+func (e *evaluation) among(seen []bool, y []ocl.Label, c *Classifiers, logits *tensor.Tensor) {
+	for i, label := range y {
+		if !seen[label] {
+			continue
+		}
+		e.seenAll++
+		predicted := c.Labels[0][i]
+		if c.ByLogits(0) {
+			row, best := logits.Row(i), -1
+			for k, v := range row {
+				if seen[k] && (best < 0 || v > row[best]) {
+					best = k
+				}
+			}
+			predicted = ocl.Label(best)
+		}
+		if predicted == label {
+			e.seenRight++
+		}
+	}
+}
+
+// seenAccuracy is the accuracy on these; nil where there are none.
+func (e *evaluation) seenAccuracy() *float64 {
+	if e.seenAll == 0 {
+		return nil
+	}
+	v := float64(e.seenRight) / float64(e.seenAll)
+	return &v
+}
+
+// sampled is the part of a batch that an evaluation tests: of each class the first images of the data set, where only
+// some are wanted.
+func (e *evaluator) sampled(b ocl.Batch) ocl.Batch {
+	if e.counts == nil {
+		return b
+	}
+	var rows []int
+	for i, y := range b.Y {
+		if e.counts[y] < e.sample {
+			e.counts[y]++
+			rows = append(rows, i)
+		}
+	}
+	some := ocl.Batch{X: tensor.New(append([]int{len(rows)}, b.X.Shape[1:]...)...), Y: make([]ocl.Label, len(rows))}
+	for i, row := range rows {
+		copy(some.X.Row(i), b.X.Row(row))
+		some.Y[i] = b.Y[row]
+	}
+	return some
 }
 
 // add counts predictions of a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
@@ -189,6 +259,12 @@ func (r *run) evaluate(ctx context.Context) error {
 	for i := range found {
 		r.found.measured[i].take(r.at.Task, &found[i], info, &r.tests.classifiers)
 	}
+	for len(r.found.Seen) < len(info.Tasks) && r.tests.seen != nil {
+		r.found.Seen = append(r.found.Seen, nil)
+	}
+	if r.tests.seen != nil {
+		r.found.Seen[r.at.Task] = found[0].seenAccuracy()
+	}
 	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
 }
 
@@ -206,7 +282,8 @@ func (r *run) evaluateMidTask(ctx context.Context) error {
 		return err
 	}
 	r.found.Evaluations = append(r.found.Evaluations,
-		result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
+		result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy),
+			Seen: found[0].seenAccuracy()})
 	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, MidTask: true, Accuracy: nullable(found[0].accuracy)})
 }
 
@@ -227,6 +304,7 @@ func (r *run) measure(ctx context.Context, c *Classifiers, eval string) (found [
 		return r.calibrated(ctx)
 	})
 	if err == nil {
+		r.tests.seen = r.Stream.Observed(r.at.Task, r.at.Batch)
 		err = clock(&r.found.Seconds.Test, func() (err error) {
 			found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), eval, r.at.Task))
 			return err

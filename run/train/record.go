@@ -21,7 +21,8 @@ type record struct {
 // measurements are the part of the record that a checkpoint saves as JSON.
 type measurements struct {
 	Evaluations []result.Evaluation `json:"evaluations"` // in the middle of tasks
-	Counts      []map[int]int       `json:"counts"`      // memory content after each task that ended, by class
+	Seen        []*float64          `json:"seen,omitempty"`
+	Counts      []map[int]int       `json:"counts"` // memory content after each task that ended, by class
 	// and by the task that samples came with; empty if origins are unknown
 	TaskCounts []map[int]int  `json:"task_counts"`
 	Seconds    result.Seconds `json:"seconds"`

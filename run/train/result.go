@@ -53,7 +53,10 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		res.Accuracy = append(res.Accuracy, nullable(row))
 		res.PerClass = append(res.PerClass, nullable(first.perClass[i]))
 	}
-	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
+	if slices.ContainsFunc(r.found.Seen, func(v *float64) bool { return v != nil }) {
+		res.Seen = r.found.Seen
+	}
+	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations, res.Seen...)
 	res.Calibration = r.found.Calibration
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m := learner.MemoryOf(r.learner); m != nil && info.UsesMemory {

@@ -106,6 +106,17 @@ func (u Union) of(classes []ocl.Label) []ocl.Label {
 
 func (j *joined) Info() ocl.StreamInfo { return j.info }
 
+// Observed is that of the stream, by the labels of the union.
+func (j *joined) Observed(task, batches int) (seen []bool) {
+	for k, is := range j.Stream.Observed(task, batches) {
+		if seen == nil {
+			seen = make([]bool, j.info.Classes)
+		}
+		seen[j.classes.label[k]] = seen[j.classes.label[k]] || is
+	}
+	return seen
+}
+
 func (j *joined) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return j.relabelled(j.Stream.Train(task))
 }

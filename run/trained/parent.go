@@ -48,7 +48,8 @@ func LearnOn(folder string, older bool) (config.Config, error) {
 	c, d := p.Config.Clone(), config.Default()
 	d.Stream.Batch, d.Stream.Mean, d.Stream.Std = c.Stream.Batch, c.Stream.Mean, c.Stream.Std
 	c.Network.Init, c.Network.InitDigest = "", "" // the parent has started from them
-	c.Data, c.Stream, c.Protocol, c.Eval, c.EvalEvery = d.Data, d.Stream, d.Protocol, d.Eval, d.EvalEvery
+	c.Data, c.Stream, c.Protocol, c.Eval, c.EvalEvery, c.EvalSample = d.Data, d.Stream, d.Protocol, d.Eval,
+		d.EvalEvery, d.EvalSample
 	if (nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}).Check() != nil {
 		c.Engine = config.Engine{} // another machine's
 	}
