@@ -102,6 +102,9 @@ type Metric struct {
 	of    func(measured) float64 // NaN where undefined
 }
 
+// Later says that older results lack the metric.
+func (d Metric) Later() bool { return slices.Contains(laterMetrics, d.Key) }
+
 // Of is the metric's value in m, nil where it is undefined.
 func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
 
@@ -226,7 +229,7 @@ func CheckMetrics(r *Result) error {
 	check := func(at string, has, follows Metrics) error {
 		for _, m := range AllMetrics() {
 			a, b := m.Of(has), m.Of(follows)
-			if a == nil && slices.Contains(laterMetrics, m.Key) {
+			if a == nil && m.Later() {
 				continue
 			}
 			if (a == nil) != (b == nil) || a != nil && *a != *b {

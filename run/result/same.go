@@ -85,7 +85,7 @@ func laterMetric(at string) bool {
 // lacksLater says whether a result has none of these.
 func lacksLater(r *Result) bool {
 	return !slices.ContainsFunc(AllMetrics(), func(m Metric) bool {
-		return slices.Contains(laterMetrics, m.Key) && m.Of(r.Metrics) != nil
+		return m.Later() && m.Of(r.Metrics) != nil
 	})
 }
 

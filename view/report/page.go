@@ -82,7 +82,7 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
 		Title: st.title(), Scope: count.Of(len(st.rows), "row") + " in " + count.Of(len(st.settings), "stream"),
 		Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
-		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(),
+		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: st.meanings(),
 		Signals: st.signalsTable(),
 		Runs:    st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(), styles: st.styles(),
 	}

@@ -46,15 +46,23 @@ func (g *row) metricCells(e metric.Estimate) []cell {
 	return []cell{numCell(g.text(e), e.Mean), numCell("1 run", e.Half), textCell(strconv.Itoa(e.N))}
 }
 
+// measured are the metrics of old, and of the later ones those that some row has.
+func (st *study) measured() []result.Metric {
+	return slices.DeleteFunc(result.AllMetrics(), func(m result.Metric) bool {
+		return m.Later() && !slices.ContainsFunc(st.rows, func(g *row) bool { return g.metricOf(m.Of).N > 0 })
+	})
+}
+
 // metricsTable holds every recorded metric in per cent.
 func (st *study) metricsTable() *table {
 	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: st.rowHead()}
-	for _, m := range result.AllMetrics() {
+	metrics := st.measured()
+	for _, m := range metrics {
 		t.Head = append(t.Head, numCol(m.Title, m.Key), hidden(m.Key+"_half_width_95"), hidden(m.Key+"_runs"))
 	}
 	for _, g := range st.rows {
 		row := st.head(g)
-		for _, m := range result.AllMetrics() {
+		for _, m := range metrics {
 			row = append(row, g.metricCells(g.metricOf(m.Of))...)
 		}
 		t.Rows = append(t.Rows, row)
@@ -63,9 +71,9 @@ func (st *study) metricsTable() *table {
 }
 
 // meanings say what each metric is.
-func meanings() []fact {
+func (st *study) meanings() []fact {
 	var f []fact
-	for _, m := range result.AllMetrics() {
+	for _, m := range st.measured() {
 		f = append(f, fact{upper(m.Title), upper(m.Help) + "."})
 	}
 	return f
