@@ -260,6 +260,7 @@ func TestRefusedMethods(t *testing.T) {
 		"gdumb":   "GDumb trains a new network for every prediction",
 		"offline": "Offline learns all images together in many epochs",
 		"cndpm":   "predicts with the networks that it trains",
+		"er+ema":  "predicts by another network than the one that learns",
 	} {
 		if _, err := New(Options{Method: method}); !errors.Is(err, ErrMethod) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", method, err)

@@ -56,7 +56,7 @@ func newCore(c config.Config, of inputs, capacity, inherited int, p Process) (*c
 		if k.learner, err = build.NewLearner(k.net, k.ws, k.stream, c); err != nil {
 			return err
 		}
-		return checkLearner(c, k.learner)
+		return checkLearner(c, k.learner, k.net)
 	})
 	if err != nil {
 		k.ws.Close()

@@ -20,6 +20,7 @@ import (
 	"ocl/learn/calibrate"
 	"ocl/learn/learner"
 	"ocl/learn/method"
+	"ocl/nn"
 	"ocl/nn/backbone"
 	"ocl/predict"
 	"ocl/run/build"
@@ -263,7 +264,7 @@ func checkMethod(c config.Config) error {
 }
 
 // checkLearner refuses learners, such as those of other modules, that do not show what they predict with.
-func checkLearner(c config.Config, l ocl.Learner) error {
+func checkLearner(c config.Config, l ocl.Learner, net *nn.Network) error {
 	name := c.Methods[0]
 	shows, open := l.(learner.Open)
 	if !open {
@@ -272,6 +273,10 @@ func checkLearner(c config.Config, l ocl.Learner) error {
 	}
 	if p := shows.Parts(); !p.ByLogits && p.Means == nil && !byMeans(c) {
 		return fmt.Errorf("%w: %s predicts neither by its logits nor by class means, so a copy of its network is not enough for predictions",
+			ErrMethod, name)
+	}
+	if p := shows.Parts(); p.Net != nil && p.Net != net {
+		return fmt.Errorf("%w: %s predicts by another network than the one that learns, as the trick ema does, and only that one is published. Remove the trick",
 			ErrMethod, name)
 	}
 	if _, aware := l.(ocl.TaskAware); aware {

@@ -17,9 +17,11 @@ import (
 // The measured accuracy is that of the run's last evaluation, and each class and the confusion add up to it.
 func TestEvaluationIsThatOfTheRun(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]string{"er": "er", "icarl": "icarl"} {
-		p, res := opened(t, small(c), Options{AtOnce: 3})
-		set := dataOf(t, small(c))
+	for name, tricks := range map[string]string{"er": "none", "icarl": "none", "mir": "ema"} {
+		c := small(name)
+		c.Tricks = []string{tricks}
+		p, res := opened(t, c, Options{AtOnce: 3})
+		set := dataOf(t, c)
 		last := 0
 		e, err := p.Evaluate(t.Context(), set, EvaluateOptions{Progress: func(done, total int) {
 			if done <= last || total != set.Test.Len() {

@@ -257,7 +257,13 @@ func (t *Model) make(engine config.Engine, inherited, workers int, state *checkp
 	if t.Classifiers, err = train.NewClassifiers(t.Config.Classifiers[:1], t.Learner); err != nil {
 		return err
 	}
-	return t.Learner.LoadState(state)
+	if err = t.Learner.LoadState(state); err != nil {
+		return err
+	}
+	if shows, is := t.Learner.(learner.Open); is && shows.Parts().Net != nil {
+		t.Net = shows.Parts().Net // which predicts; with the trick ema it is not the one that learns
+	}
+	return nil
 }
 
 // readSaved reads all of a checkpoint but the measurements and the learner.
