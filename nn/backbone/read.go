@@ -77,7 +77,7 @@ func (b *Backbone) read(f *safetensors.Reader) error {
 	}
 	b.info.Features, b.info.Classes, b.net = n.channels(n.features), n.classes(), n
 	if err := n.compare(f, b.info.Architecture); err != nil {
-		return err
+		return fmt.Errorf("%w. Give examples/pytorch/convert.py the name of the architecture that the weights belong to", err)
 	}
 	return b.load(f)
 }
@@ -293,8 +293,7 @@ func (n *network) compare(f *safetensors.Reader, architecture string) error {
 	if total == 1 {
 		noun = "tensor is"
 	}
-	return fmt.Errorf("%d %s not those of %s (%s). Give examples/pytorch/convert.py the name of the architecture that the weights belong to",
-		total, noun, architecture, strings.Join(kinds, "; "))
+	return fmt.Errorf("%d %s not those of %s (%s)", total, noun, architecture, strings.Join(kinds, "; "))
 }
 
 // bare is a shape without the ones before it, such as that of a class token [1,1,D].

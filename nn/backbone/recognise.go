@@ -47,14 +47,14 @@ var usuals = []usual{
 // namesTransformer says whether a file without metadata of ours may hold a vision transformer: it has its positions,
 // whatever stands before their name.
 func namesTransformer(f *safetensors.Reader) bool {
-	for _, t := range f.Tensors {
-		for _, s := range schemes {
-			if name := s.of("pos_embed")[0]; t.Name == name || strings.HasSuffix(t.Name, "."+name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(schemes, func(s *scheme) bool {
+		return slices.ContainsFunc(f.Tensors, func(t safetensors.Info) bool { return called(t, s.of("pos_embed")[0]) })
+	})
+}
+
+// called says whether a tensor has a name, whatever stands before it.
+func called(t safetensors.Info, name string) bool {
+	return t.Name == name || strings.HasSuffix(t.Name, "."+name)
 }
 
 // recognise finds the architecture of a file of a library as it is, by names and shapes, and fills the info from
@@ -97,13 +97,19 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 	if c.grid != nil {
 		return nil, c.grid
 	}
-	if c.faults == 0 && len(best) > 1 {
+	if c.faults == 0 && len(best) > 1 { // and not near to several
 		var names []string
 		for _, c := range best {
 			names = append(names, c.a.name)
 		}
 		return nil, fmt.Errorf("the tensors are those of %s, which take pictures in other ways, and the file does not say which. Say it with examples/pytorch/convert.py",
 			strings.Join(names, " and of "))
+	}
+	if c.faults > 0 {
+		n := c.a.layOut(usualSide, c.r)
+		n.leaveOutPrefix(f)
+		return nil, fmt.Errorf("the file says no architecture, and its tensors fit none. The nearest: %w. Use a file of a network that docs/format/backbone.md lists",
+			n.compare(f, c.a.name))
 	}
 	c.r.gelu = geluErf
 	if c.a.vit.projected > 0 {
@@ -127,7 +133,7 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 func fitsHalf(f *safetensors.Reader, s *scheme) (bool, error) {
 	name := s.of("patch_embed.proj.weight")[0]
 	for _, t := range f.Tensors {
-		if t.Name != name && !strings.HasSuffix(t.Name, "."+name) {
+		if !called(t, name) {
 			continue
 		}
 		values, err := f.Floats(t)
@@ -135,9 +141,9 @@ func fitsHalf(f *safetensors.Reader, s *scheme) (bool, error) {
 			return false, err
 		}
 		return !slices.ContainsFunc(values, func(v float32) bool {
-			const digits, least = 1 << 13, 1 << 10 // those that float32 has beyond 16 bits; of a subnormal one, some more
-			bits := math.Float32bits(v)
-			return bits%digits != 0 && !(math.Abs(float64(v)) < 0x1p-14 && math.Mod(float64(v), 0x1p-24) == 0)
+			const more = 1 << 13 // the digits that float32 has beyond those of a normal number of 16 bits
+			subnormal := math.Abs(float64(v)) < 0x1p-14 && math.Mod(float64(v), 0x1p-24) == 0
+			return math.Float32bits(v)%more != 0 && !subnormal
 		}), nil
 	}
 	return false, nil
@@ -190,9 +196,7 @@ func (n *network) faults(f *safetensors.Reader) (count int) {
 
 // marks says whether a file has a tensor that only the scheme's library saves, beside names that others have too.
 func (s *scheme) marks(f *safetensors.Reader) bool {
-	return slices.ContainsFunc(f.Tensors, func(t safetensors.Info) bool {
-		return s.mark != "" && (t.Name == s.mark || strings.HasSuffix(t.Name, "."+s.mark))
-	})
+	return s.mark != "" && slices.ContainsFunc(f.Tensors, func(t safetensors.Info) bool { return called(t, s.mark) })
 }
 
 // ignored are the names of tensors that the network's scheme knows and that no feature needs.
@@ -221,7 +225,7 @@ func (v vit) positionsOf(f *safetensors.Reader, s *scheme, side int) (int, error
 	name := s.of("pos_embed")[0]
 	for _, t := range f.Tensors {
 		shape := bare(t.Shape)
-		if t.Name != name && !strings.HasSuffix(t.Name, "."+name) || len(shape) != 2 || shape[1] != v.width {
+		if !called(t, name) || len(shape) != 2 || shape[1] != v.width {
 			continue
 		}
 		if grid, _ := gridOf(shape[0]); grid == 0 {

@@ -55,7 +55,7 @@ func TestForeignFaults(t *testing.T) {
 			}
 		}, []string{`"module.backbone." before the names`, "mask_token"}, true},
 		"missing": {func(c *content) { at(*c, "blocks.3.norm1.weight").Name = "blocks.3.before.weight" },
-			[]string{"missing: blocks.3.norm1.weight", `unknown: "blocks.3.before.weight"`, "dinov2-vits14 "}, false},
+			[]string{"fit none. The nearest: ", "docs/format/backbone.md", "missing: blocks.3.norm1.weight", `unknown: "blocks.3.before.weight"`, "dinov2-vits14 "}, false},
 		"shape": {func(c *content) {
 			p := at(*c, "blocks.7.mlp.fc1.bias")
 			p.Shape, p.Floats = []int{7}, p.Floats[:7]
