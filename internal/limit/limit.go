@@ -132,6 +132,9 @@ const (
 	// BackboneSide is the side of the pictures of a pretrained network, in pixels. The maps of one picture take 400 MB of
 	// memory then. Key: none.
 	BackboneSide = 1024
+	// BackboneTensors is the number of tensors of a file of a pretrained network that says no architecture, in units. CLIP
+	// with its text tower has 302, and each name is compared with those of every library. Key: none.
+	BackboneTensors = 1 << 12
 	// BackboneLeastSide is the smallest side of the pictures of a pretrained network, in pixels. The last maps have a
 	// pixel then. Key: none.
 	BackboneLeastSide = 32

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/internal/limit"
 	"ocl/nn/safetensors"
 )
 
@@ -65,6 +66,10 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		r      reading
 		faults int
 		grid   error // of the positions
+	}
+	if n := len(f.Tensors); n > limit.BackboneTensors {
+		return nil, fmt.Errorf("the file says no architecture and has %d tensors; at most %d are compared with those of known networks. Use a file of one network",
+			n, limit.BackboneTensors)
 	}
 	var best []candidate
 	for i := range architectures {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/limit"
 	"ocl/nn"
 	"ocl/nn/safetensors"
 )
@@ -102,6 +103,18 @@ func TestForeignFaults(t *testing.T) {
 		if _, err := decode(c.text(t), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), key+" is ") {
 			t.Errorf("%s %s: %v", key, value, err)
 		}
+	}
+}
+
+// TestManyTensors: a header with more names than any network has is not compared with all of them.
+func TestManyTensors(t *testing.T) {
+	c := content{tensors: []safetensors.Tensor{{Name: "pos_embed", Shape: []int{1}, Floats: []float32{1}}}}
+	for i := range limit.BackboneTensors {
+		c.tensors = append(c.tensors, safetensors.Tensor{Name: fmt.Sprint("x.", i), Shape: []int{1}, Floats: []float32{1}})
+	}
+	if _, err := decode(c.text(t), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(),
+		"has 4097 tensors; at most 4096") {
+		t.Errorf("%v", err)
 	}
 }
 
