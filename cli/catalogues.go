@@ -128,7 +128,8 @@ func newTrickJSON(t method.Trick) trickJSON {
 		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula,
 		TaskBoundaries: t.TaskBoundaries(),
 		ClassesOnce:    t.ClassesOnce, Signals: notNil(t.Signals), Settings: notNil(t.Settings), Methods: notNil(takes),
-		Options: newOptionsJSON(t.Name, t.Options), RefusedBy: map[string]string{}, Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
+		Options: newOptionsJSON(t.Name, t.Options), RefusedBy: map[string]string{},
+		Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
 	}
 	for _, info := range method.Catalogue() {
 		if reason, refused := info.Refuses[t.Name]; refused {

@@ -19,8 +19,8 @@ import (
 	"ocl/internal/browsertest"
 )
 
-// TestDoctorPageInABrowser: Chromium shows the page with findings of all kinds as it should, on a phone and on a screen,
-// also where names are long or would be code.
+// TestDoctorPageInABrowser: Chromium shows the page with findings of all kinds as it should, on a phone and on a
+// screen, also where names are long or would be code.
 func TestDoctorPageInABrowser(t *testing.T) {
 	b := browsertest.Start(t)
 	t.Setenv("OCL_CACHE", t.TempDir())

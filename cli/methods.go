@@ -178,7 +178,8 @@ func methodEntry(info method.Info) entry {
 	if module, version := info.Origin(); module != "" {
 		facts = append(facts, fact{"module", module + " " + version})
 	}
-	return entry{name: info.Name, heading: info.Name, title: info.Title, group: info.Group(), summary: info.Summary, idea: info.Idea,
+	return entry{name: info.Name, heading: info.Name, title: info.Title, group: info.Group(),
+		summary: info.Summary, idea: info.Idea,
 		facts: facts, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
 }
 

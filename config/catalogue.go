@@ -91,7 +91,8 @@ type Trick struct {
 	Options    []Option
 }
 
-// Option is a setting of one method or trick. Its type is that of Default: true or false, text, a whole number or a number.
+// Option is a setting of one method or trick. Its type is that of Default: true or false, text, a whole number or a
+// number.
 type Option struct {
 	Name    string
 	Default any

@@ -362,13 +362,14 @@ func Default() Config {
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
-		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText, Update: UpdateReservoir, From: FromBoth, LatentBits: LatentFloats},
-		Network:     Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
-		Optimizer:   Optimizer{Name: "sgd", LR: 0.1},
-		Protocol:    ProtocolStandard,
-		Seed:        1,
-		Runs:        1,
-		Tricks:      []string{NoTrick},
+		Replay: Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText, Update: UpdateReservoir, From: FromBoth,
+			LatentBits: LatentFloats},
+		Network:   Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
+		Optimizer: Optimizer{Name: "sgd", LR: 0.1},
+		Protocol:  ProtocolStandard,
+		Seed:      1,
+		Runs:      1,
+		Tricks:    []string{NoTrick},
 	}
 }
 

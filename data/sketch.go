@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// sketchSize is the number of pictures that a sketch knows. A class of so many or fewer is known whole; of a larger one,
-// a share is off by at most 18 points 19 times in 20.
+// sketchSize is the number of pictures that a sketch knows. A class of so many or fewer is known whole; of a larger
+// one, a share is off by at most 18 points 19 times in 20.
 const sketchSize = 32
 
 // Sketch knows some pictures of a class again, whatever the class is called: it has the least of the numbers that the

@@ -101,8 +101,8 @@ func (e *exam) group(g []int, near bool) {
 // settle says which copies can go, once labels were looked at: all but one. Of copies under several labels, one with
 // the label that the features of all of them surely say stays; without such a label a person has to choose, and all
 // stay. Of the copies that may stay, it is the first for testing where a person has chosen the test half, as tests
-// should stay the same, and otherwise of near copies the one of the most pixels, as a crop has lost some, and the first by
-// path.
+// should stay the same, and otherwise of near copies the one of the most pixels, as a crop has lost some, and the first
+// by path.
 func (e *exam) settle(ctx context.Context) {
 	for at, g := range e.groups {
 		f := &e.found.List[at]

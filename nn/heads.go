@@ -18,8 +18,8 @@ const (
 //	cosine      z_k = σ · w_k·φ / (‖w_k‖·‖φ‖)              an output a class; weight, sigma (Hou et al. 2019, LUCIR)
 //	projection  z = W₂·ReLU(W₁·φ + b₁) + b₂   [Out]        no output of a class (Mai et al. 2021, SCR's "mlp")
 //
-// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned, or is Scale. The outputs of a
-// projection are not scaled to length 1; a loss does that. Parameters are drawn as PyTorch draws those of linear
+// A cosine with a vector of length 0 is 0 and has no gradient. σ begins as 1 and is learned, or is Scale. The outputs
+// of a projection are not scaled to length 1; a loss does that. Parameters are drawn as PyTorch draws those of linear
 // layers.
 type Head struct {
 	Kind   string // "" is LinearHead

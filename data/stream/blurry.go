@@ -66,9 +66,10 @@ var siblurry = Kind{
 		src, order := rng.New(d.o.Seed, "stream/siblurry"), classOrder(d.set, d.o)
 		lists := byClass(d.set.Classes, d.set.Train.Y, d.train)
 		disjoint := order[:portion(d.o.Mixture.Disjoint, len(order))]
+		least := min(d.o.Batch, len(d.train)/(2*d.o.Tasks)+1)
 		for {
 			shares := d.drawn(src, lists, disjoint, order[len(disjoint):])
-			if !slices.ContainsFunc(shares, func(s taskImages) bool { return len(s.train) < min(d.o.Batch, len(d.train)/(2*d.o.Tasks)+1) }) {
+			if !slices.ContainsFunc(shares, func(s taskImages) bool { return len(s.train) < least }) {
 				return settled(shares, d)
 			}
 		}
@@ -108,9 +109,9 @@ func (d input) drawn(src *rng.Source, lists [][]int32, disjoint, others []int) [
 }
 
 // gaussian has no boundaries: an image of the i-th of C classes comes at a time drawn from a normal distribution with
-// the mean i/C and the deviation 0.1, and images come in the order of their times (Seo et al. 2023, Online Boundary-Free
-// Continual Learning by Scheduled Data Prior). Tasks are equal parts of that order, for evaluations; no learner is told
-// of them. The source is "stream/gaussian".
+// the mean i/C and the deviation 0.1, and images come in the order of their times (Seo et al. 2023, Online
+// Boundary-Free Continual Learning by Scheduled Data Prior). Tasks are equal parts of that order, for evaluations; no
+// learner is told of them. The source is "stream/gaussian".
 var gaussian = Kind{
 	Name: "gaussian", Scenario: ocl.DomainIncremental, Summary: "classes come and go, each around a time of its own, without boundaries",
 	NoBoundaries: true,

@@ -131,7 +131,8 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Embeddings: set.Embeddings, Of: set.Of, By: set.By, CommonTest: opts.SharesTest(set), NoBoundaries: opts.NoSignals || kind.NoBoundaries,
+		Embeddings: set.Embeddings, Of: set.Of, By: set.By, CommonTest: opts.SharesTest(set),
+		NoBoundaries: opts.NoSignals || kind.NoBoundaries,
 	}
 	if !set.Embeddings {
 		s.info.Pixels = ocl.NewPixelValues(set.C, opts.Mean, opts.Std)

@@ -1,4 +1,5 @@
-// Command outside is ocl with one more method, DER, from a module of its own. It is one file, which registers the method.
+// Command outside is ocl with one more method, DER, from a module of its own. It is one file, which registers the
+// method.
 package main
 
 import (

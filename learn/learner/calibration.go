@@ -261,8 +261,8 @@ func (s *solved) whitened(ctx context.Context, r rule) (u *dense.Sym, means []fl
 	return u, means, nil
 }
 
-// leave leaves samples with the features x [n,D] out, one by one, each as often as it was observed. labels are places in
-// solved.labels.
+// leave leaves samples with the features x [n,D] out, one by one, each as often as it was observed. labels are places
+// in solved.labels.
 func (s *solved) leave(r rule, u *dense.Sym, means []float64, x []float32, labels []int, times []float64) *view {
 	n, k := len(labels), len(s.labels)
 	v := &view{labels: labels, times: times, means: means, z: make([]float64, len(x)), scores: make([]float64, n*k),

@@ -140,7 +140,8 @@ func (k *kept) part(s *solved) checkpoint.Part {
 		checkpoint.Then(func() error {
 			width := s.keptWidth()
 			if len(k.rows) != len(k.labels)*width || len(k.times) != len(k.labels) ||
-				slices.ContainsFunc(k.times, func(n int64) bool { return n < 1 }) || !slices.IsSorted(k.labels) || len(k.labels) > mostKept(width) {
+				slices.ContainsFunc(k.times, func(n int64) bool { return n < 1 }) ||
+				!slices.IsSorted(k.labels) || len(k.labels) > mostKept(width) {
 				return fmt.Errorf("learner: %s: the state keeps %d numbers of %d samples, so it belongs to another configuration. Use the one it was saved with",
 					s.name, len(k.rows), len(k.labels))
 			}

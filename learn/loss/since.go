@@ -19,9 +19,9 @@ import (
 // nothing for up to 256 classes.
 type Adjusted struct{ Tau float64 }
 
-// Decoupled is the loss of LODE (Liang and Li 2023, Loss Decoupling for Task-Agnostic Continual Learning): incoming rows
-// are told apart from the other classes of their batch by a softmax over these alone, and from all classes by a loss of
-// its own with the weight β,
+// Decoupled is the loss of LODE (Liang and Li 2023, Loss Decoupling for Task-Agnostic Continual Learning): incoming
+// rows are told apart from the other classes of their batch by a softmax over these alone, and from all classes by a
+// loss of its own with the weight β,
 //
 //	ℓ = lse_batch(z) − z_y + β·(lse_all(z) − lse_batch(z))      β = Rho·new/old
 //

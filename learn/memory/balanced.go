@@ -10,9 +10,9 @@ import (
 )
 
 // Balanced is class-balancing reservoir sampling (Chrysakis and Moens 2020, Online Continual Learning from Imbalanced
-// Data). While there is room, a sample is stored. In a full memory a sample of a class that has never been a largest one
-// replaces a random sample of a largest class. A sample of another class y replaces a random one of y with probability
-// m_y/n_y, where m_y of the n_y samples of y that came are stored.
+// Data). While there is room, a sample is stored. In a full memory a sample of a class that has never been a largest
+// one replaces a random sample of a largest class. A sample of another class y replaces a random one of y with
+// probability m_y/n_y, where m_y of the n_y samples of y that came are stored.
 //
 // For a sample that finds the memory full it draws the class, if several are largest, and the sample, or a number in
 // [0, n_y) and the sample.

@@ -46,7 +46,8 @@ func TestWhoTakesWhat(t *testing.T) {
 	want := map[string][]string{
 		"agem": everything, "er": everything, "gss": everything, "mir": everything,
 		"ewc++": {"ema", "las", "lb", "lode", "mi"}, "finetune": {"ema", "las", "lb", "lode", "mi"}, "gdumb": {"ncm"},
-		"icarl": {"rv"}, "lwf": {"ema", "mi"}, "offline": nil, "er-ace": {"ema", "mi", "ncm", "rar", "rv"}, "der++": everything,
+		"icarl": {"rv"}, "lwf": {"ema", "mi"}, "offline": nil,
+		"er-ace": {"ema", "mi", "ncm", "rar", "rv"}, "der++": everything,
 		"scr": {"ema", "mi"},
 	}
 	for name, want := range want {

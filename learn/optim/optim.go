@@ -93,8 +93,8 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	net.Changed()
 }
 
-// leave undoes a step for inactive outputs and fixed parameters, whose gradient is 0: weight decay has changed their parameters, which were
-// kept, and left traces in the vectors [P] of the optimiser, each of which may be nil.
+// leave undoes a step for inactive outputs and fixed parameters, whose gradient is 0: weight decay has changed their
+// parameters, which were kept, and left traces in the vectors [P] of the optimiser, each of which may be nil.
 func leave(net *nn.Network, kept []float32, vectors ...[]float32) {
 	if len(kept) == 0 {
 		return

@@ -29,7 +29,8 @@ func TestTraceByHand(t *testing.T) {
 		}
 	}
 	for what, other := range map[string]metric.Trace{
-		"none": nil, "one task": trace[:2], "no evaluation between": {trace[1], trace[3], trace[5]}, "without an end": trace[:5],
+		"none": nil, "one task": trace[:2],
+		"no evaluation between": {trace[1], trace[3], trace[5]}, "without an end": trace[:5],
 	} {
 		for name, of := range map[string]func(metric.Trace) float64{"min-ACC": metric.MinAccuracy,
 			"WC-ACC": metric.WorstCaseAccuracy, "gap": metric.StabilityGap,

@@ -44,8 +44,8 @@ type Result struct {
 	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
 	PerClass   [][]*float64  `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
 	// Seen is the accuracy of the first classifier on the test images of the classes that have come so far, each predicted
-	// as one of these, after each task. It is nil where tasks have test sets of their own, or all classes come in the first
-	// task.
+	// as one of these, after each task. It is nil where tasks have test sets of their own, or all classes come in the
+	// first task.
 	Seen    []*float64 `json:"seen,omitempty"`
 	Metrics Metrics    `json:"metrics"`
 	// Calibration says what the probabilities of the first classifier are worth after the last task; nil in older files,

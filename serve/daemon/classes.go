@@ -36,8 +36,8 @@ func (d *Daemon) MergeClass(ctx context.Context, name, into, who string) (Reclas
 	return d.reclass(ctx, kindMerge, name, into, who)
 }
 
-// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class, of which predictions know
-// nothing then. Versions of before cannot be gone back to.
+// RemoveClass forgets the pictures of a class, as [Daemon.Forget] does, and removes the class, of which predictions
+// know nothing then. Versions of before cannot be gone back to.
 func (d *Daemon) RemoveClass(ctx context.Context, name, who string) (r Reclassed, err error) {
 	if d.reclassErr != nil {
 		return r, d.reclassErr

@@ -9,8 +9,8 @@ import (
 	"ocl/view/report"
 )
 
-// looks are methods in the order of their colours and dashes, which they have in reports for ever. The bounds have looks
-// of their own. Methods that came after the survey, and those of other modules, have one that follows from their
+// looks are methods in the order of their colours and dashes, which they have in reports for ever. The bounds have
+// looks of their own. Methods that came after the survey, and those of other modules, have one that follows from their
 // names.
 var looks = []string{"agem", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "cndpm", "ncm", "slda", "ranpac"}
 

@@ -19,7 +19,8 @@ func TestMethods(t *testing.T) {
 		case info.Offline:
 			want.Bound = report.UpperBound
 		}
-		if k := all[i]; k.Name != want.Name || k.Bound != want.Bound || (k.Bound == report.NoBound && info.Group() != method.Since) != (k.Look > 0) {
+		if k := all[i]; k.Name != want.Name || k.Bound != want.Bound ||
+			(k.Bound == report.NoBound && info.Group() != method.Since) != (k.Look > 0) {
 			t.Errorf("reports are told %+v of %s, want %+v", k, info.Name, want)
 		}
 		class := report.LookOf(all[i]).Class
