@@ -41,7 +41,7 @@ type Start struct {
 }
 
 // Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a
-// head for another number of classes is left out: it starts as the network has it. What stands before all names is left
+// head for another number of classes, or of another kind, is left out: it starts as the network has it. What stands before all names is left
 // out. Counts of batches that PyTorch's batch norm keeps, and class means, are passed over. All differences are in one
 // error. A value that is not a finite number, or a negative variance, is an error.
 func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
@@ -52,7 +52,11 @@ func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 	}
 	s := &Start{values: map[string][]float32{}, Prefix: f.LeaveOutPrefix(names)}
 	anew := s.otherHead(net, f)
-	if err := compare(wanted, anew, f); err != nil {
+	var theirs []string
+	if anew == nil {
+		anew, theirs = s.otherKind(net, f)
+	}
+	if err := compare(wanted, anew, theirs, f); err != nil {
 		return nil, err
 	}
 	for _, p := range wanted {
@@ -99,11 +103,48 @@ func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 	return names
 }
 
+// otherKind names the parameters of the head, and those of the file's, where that has a head of another kind.
+func (s *Start) otherKind(net *nn.Network, f *safetensors.Reader) (own, theirs []string) {
+	missing := false
+	for _, l := range net.Info().Layers {
+		if !l.Head {
+			continue
+		}
+		for _, p := range []nn.Param{l.Weight, l.Bias, l.Scale} {
+			if p.Name == "" {
+				continue
+			}
+			own = append(own, p.Name)
+			if _, there := f.Find(p.Name); !there {
+				missing = true
+			}
+		}
+	}
+	for _, name := range heads {
+		if _, there := f.Find(name); there && !slices.Contains(own, name) {
+			theirs = append(theirs, name)
+		}
+	}
+	if !missing || theirs == nil {
+		return nil, nil
+	}
+	s.OtherHead = fmt.Sprintf("the file has a head of another kind (%s). The head (%s) starts from drawn weights",
+		strings.Join(theirs, ", "), strings.Join(own, ", "))
+	return own, theirs
+}
+
+// heads are the tensors of the heads of the networks of this module.
+var heads = []string{"linear.weight", "linear.bias", "linear.sigma", "head.0.weight", "head.0.bias", "head.2.weight",
+	"head.2.bias"}
+
 // compare returns an error that lists which tensors are missing, have another shape or are unknown. Names in passed are
-// not compared.
-func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
+// not compared, and those in extra may be there.
+func compare(wanted []nn.Param, passed, extra []string, f *safetensors.Reader) error {
 	var missing, shapes, unknown []string
 	known := map[string]bool{Means: true, Classes: true}
+	for _, name := range extra {
+		known[name] = true
+	}
 	for _, p := range wanted {
 		known[p.Name] = true
 		info, there := f.Find(p.Name)

@@ -219,3 +219,40 @@ func TestImpossibleValuesAreRefused(t *testing.T) {
 		t.Errorf("integers: %v", err)
 	}
 }
+
+// TestOtherKindOfHead: of a file with a head of another kind the trunk is taken, and what was left out is said.
+func TestOtherKindOfHead(t *testing.T) {
+	kinds := map[string]nn.Head{"linear": {}, "cosine": {Kind: nn.CosineHead, Scale: 10},
+		"projection": {Kind: nn.ProjectionHead, Out: 4}}
+	made := func(h nn.Head, seed uint64) *nn.Network {
+		net, err := arch.MLP(arch.Config{Channels: 1, Height: 3, Width: 3, Classes: 5, Hidden: []int{6}, Head: h},
+			rng.New(seed, "net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
+	}
+	for from, theirs := range kinds {
+		list := Of(made(theirs, 1))
+		for to, own := range kinds {
+			net := made(own, 2)
+			before := slices.Clone(net.Params())
+			s, err := Match(net, readerOf(t, list))
+			if err != nil {
+				t.Errorf("%s to %s: %v", from, to, err)
+				continue
+			}
+			s.Into(net, true)
+			if (s.OtherHead != "") != (from != to) {
+				t.Errorf("%s to %s: %q", from, to, s.OtherHead)
+			}
+			for _, p := range net.Info().Named {
+				head := !strings.HasPrefix(p.Name, "hidden.")
+				same := slices.Equal(net.Params()[p.Offset:][:p.Len()], before[p.Offset:][:p.Len()])
+				if p.In > 0 && same != (head && from != to) {
+					t.Errorf("%s to %s: %s stayed: %v", from, to, p.Name, same)
+				}
+			}
+		}
+	}
+}
