@@ -125,7 +125,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) error {
 	}
 	show.end()
 	if err != nil {
-		return unfit(err)
+		return unfit(named(err, "Use --data-dir with", "Give"))
 	}
 	if f.out != "" {
 		err = f.write(cmd, c.Data.Dir, images, found)

@@ -31,7 +31,7 @@ func build(t *testing.T, name string, from, classes int, seed uint64, change fun
 	if change != nil {
 		change(&s)
 	}
-	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Hidden: []int{8}}
+	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes, Hidden: []int{16}}
 	if s.Net, err = arch.MLP(c, rng.New(seed, "network/init")); err != nil {
 		t.Fatal(err)
 	}

@@ -37,11 +37,19 @@ func (p *Parent) Moved(u Union, set *data.Set) (notes []string, err error) {
 		return notes, nil
 	}
 	from, here := map[ocl.Label]ocl.Label{}, map[ocl.Label]bool{}
+	var again []string
 	for k, to := range u.label {
 		here[to] = true
+		if p.knows(set.Sketches[k], to) {
+			again = append(again, cause.Shown(u.Names[to]))
+		}
 		if old, is := p.source(set.Sketches[k], to); is {
 			from[to] = old
 		}
+	}
+	if again != nil {
+		notes = append(notes, fmt.Sprintf("most pictures of %s were learned before, and count twice now. `ocl learn` needs only the new ones",
+			count.Some(again)))
 	}
 	var faults []string
 	var changes []train.Change
@@ -91,6 +99,15 @@ func (p *Parent) Moved(u Union, set *data.Set) (notes []string, err error) {
 	}
 	return notes, cause.As(fmt.Errorf("the parent has learned these pictures under other names: %s. Change its names, and learn on from the result: %s. Or give --new-classes to learn the classes as they are",
 		count.Some(shown(faults)), p.commands(changes)), ErrMoved)
+}
+
+// knows says whether the parent has learned at least half of the pictures of a class, as far as they could be known.
+func (p *Parent) knows(new data.Sketch, class ocl.Label) bool {
+	if int(class) >= len(p.Known.Pictures) {
+		return false
+	}
+	known, looked := new.In(p.Known.Pictures[class])
+	return 2*known >= looked && known >= max(1, min(2, len(new)))
 }
 
 // source is the class of the parent, another one than own, that a class of new data has its pictures from.

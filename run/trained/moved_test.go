@@ -37,6 +37,7 @@ func TestMoved(t *testing.T) {
 	}{
 		{name: "renamed", new: classes{"big cat": sketch(1, 5), "wolf": sketch(11, 15)},
 			fault: "big cat has the pictures of lion.",
+			note:  "most pictures of wolf were learned before, and count twice now. `ocl learn` needs only the new ones",
 			does:  "`ocl classes RUN rename lion 'big cat' -o RUN-classes`, `ocl learn RUN-classes` with the flags given here"},
 		{name: "pictures added", new: classes{"cat": sketch(1, 10)}, fault: "cat has the pictures of lion."},
 		{name: "too many added", new: classes{"cat": sketch(1, 11).Union(sketch(500, 500))}},
@@ -52,11 +53,14 @@ func TestMoved(t *testing.T) {
 			fault: "lion and wolf have exchanged their names.",
 			does:  "`ocl classes RUN rename wolf 'wolf (before)' -o RUN-classes`, `ocl classes RUN-classes rename lion wolf -o RUN-classes-classes`, `ocl classes RUN-classes-classes rename 'wolf (before)' lion "},
 		{name: "both names", new: classes{"cat": sketch(1, 5), "LION": sketch(1, 5)},
-			note: "most pictures of cat are pictures that the parent has learned as lion, which is here too"},
+			note: "most pictures of lion were learned before, and count twice now. `ocl learn` needs only the new ones\n" +
+				"most pictures of cat are pictures that the parent has learned as lion, which is here too"},
 		{name: "in two", new: classes{"cub": sketch(1, 2), "old": sketch(3, 5)}, fault: "cub and old have the pictures of lion.",
 			does: "`ocl classes RUN split lion --by FOLDER -o RUN-classes`, where FOLDER has the folders of only these classes, `ocl learn RUN-classes`"},
-		{name: "no overlap", new: classes{"cat": sketch(50, 60), "lion": sketch(1, 9)}},
-		{name: "other capitals", new: classes{"LION": sketch(1, 5)}},
+		{name: "no overlap", new: classes{"cat": sketch(50, 60), "lion": sketch(30, 39)}},
+		{name: "few again", new: classes{"lion": sketch(1, 4).Union(sketch(30, 39))}},
+		{name: "other capitals", new: classes{"LION": sketch(1, 5)},
+			note: "most pictures of lion were learned before, and count twice now. `ocl learn` needs only the new ones"},
 	} {
 		set := &data.Set{Name: "folder"}
 		for name := range c.new {
