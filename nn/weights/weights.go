@@ -41,9 +41,9 @@ type Start struct {
 }
 
 // Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a
-// head for another number of classes, or of another kind, is left out: it starts as the network has it. What stands before all names is left
-// out. Counts of batches that PyTorch's batch norm keeps, and class means, are passed over. All differences are in one
-// error. A value that is not a finite number, or a negative variance, is an error.
+// head for another number of classes, or of another kind, is left out: it starts as the network has it. What stands
+// before all names is left out. Counts of batches that PyTorch's batch norm keeps, and class means, are passed over.
+// All differences are in one error. A value that is not a finite number, or a negative variance, is an error.
 func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
 	wanted := slices.Concat(net.Info().Named, net.Info().Statistics)
 	names := make([]string, len(wanted))

@@ -135,7 +135,8 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 		if !slices.Equal(got[:head], net.Params()[:head]) {
 			t.Errorf("%s did not start with the weights of the file", name.Name)
 		}
-		own := build.Method(name.Name).OwnOutputs || slices.Contains([]string{"pcr", "scr"}, name.Name) // heads of other kinds
+		// heads of other kinds
+		own := build.Method(name.Name).OwnOutputs || slices.Contains([]string{"pcr", "scr"}, name.Name)
 		if slices.Equal(got[head:], net.Params()[head:]) == own {
 			t.Errorf("%s: outputs of its own: %v, and the head of the file: %v", name.Name, own, !own)
 		} else if notes := strings.Join(mustOpen(t, c, Options{}).Notes(), "\n"); strings.Contains(notes,
