@@ -116,6 +116,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"stream.shift.blur": {"stream.shift.kind=blur"},
 		"replay.latent":     {"--freeze", "1"}, "replay.latent_bits": {"--freeze", "1", "replay.latent=true"},
 		"methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"},
+		"eval_sample":   {"eval_every=9"},
 		"replay.update": {"--method", "er"}, "replay.from": {"--method", "er"},
 		"network.hidden":      {"--network", "mlp"},
 		"parent.checkpoint":   {"parent.run=runs/er1k"},

@@ -640,6 +640,8 @@ func TestValidate(t *testing.T) {
 			"config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Freeze stages of it (--freeze), remove network.init, or fresh from --method"},
 		{func(c *Config) { c.EvalEvery = -1 },
 			"config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
+		{func(c *Config) { c.EvalSample = 3 },
+			"config: eval_sample: 3 is given, but nothing is evaluated in the middle of tasks. Add eval_every"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
 		c := Default()

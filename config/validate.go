@@ -290,13 +290,13 @@ func (s *Schema) checkStream(f *faults, c Config) {
 			"a list of counts and a long tail are both given. Remove stream.class_counts or stream.long_tail")
 	}
 	mixed := name == KindIBlurry || name == KindSIBlurry
-	switch usual := Default().Stream.IBlurry; {
-	case c.Stream.IBlurry != usual && !mixed:
+	if c.Stream.IBlurry != Default().Stream.IBlurry && !mixed {
 		f.add("stream.iblurry", "percentages are given, but in a stream of the kind %s they make no difference. Use --stream iblurry or siblurry, or remove stream.iblurry",
 			name)
-	case mixed && c.Stream.Blurry > 0:
-		f.add("stream.blurry", "in a stream of the kind %s stream.iblurry.blurry says which images come in other tasks. Remove stream.blurry",
-			name)
+	}
+	if c.EvalSample > 0 && c.EvalEvery == 0 {
+		f.add("eval_sample", "%d is given, but nothing is evaluated in the middle of tasks. Add eval_every, or remove it",
+			c.EvalSample)
 	}
 	if c.Stream.Blurry > 0 && c.Stream.Tasks == 1 {
 		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry",

@@ -25,7 +25,7 @@ type Mixture struct{ Disjoint, Blurry float64 }
 var iblurry = Kind{
 	Name: "iblurry", Scenario: ocl.DomainIncremental, Summary: "some classes belong to one task, and a share of the images of all others comes in any task (i-Blurry)",
 	CheckTasks: manyTasks,
-	check:      func(set *data.Set, o Options) error { return manyTasks(o.Tasks, set.Classes) },
+	check:      checkMixed,
 	common:     func(*data.Set) bool { return true },
 	divide: func(d input) []taskImages {
 		src, order := rng.New(d.o.Seed, "stream/iblurry"), classOrder(d.set, d.o)
@@ -60,7 +60,7 @@ var iblurry = Kind{
 var siblurry = Kind{
 	Name: "siblurry", Scenario: ocl.DomainIncremental, Summary: "as iblurry, with random numbers of classes and images in each task (Si-Blurry)",
 	CheckTasks: manyTasks,
-	check:      func(set *data.Set, o Options) error { return manyTasks(o.Tasks, set.Classes) },
+	check:      checkMixed,
 	common:     func(*data.Set) bool { return true },
 	divide: func(d input) []taskImages {
 		src, order := rng.New(d.o.Seed, "stream/siblurry"), classOrder(d.set, d.o)
@@ -116,7 +116,7 @@ var gaussian = Kind{
 	Name: "gaussian", Scenario: ocl.DomainIncremental, Summary: "classes come and go, each around a time of its own, without boundaries",
 	NoBoundaries: true,
 	CheckTasks:   manyTasks,
-	check:        func(set *data.Set, o Options) error { return manyTasks(o.Tasks, set.Classes) },
+	check:        checkMixed,
 	common:       func(*data.Set) bool { return true },
 	divide: func(d input) []taskImages {
 		src := rng.New(d.o.Seed, "stream/gaussian")
@@ -157,6 +157,19 @@ func manyTasks(tasks, classes int) error {
 		return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use 1 to %d, the number of classes", tasks, classes)
 	}
 	return nil
+}
+
+// checkMixed refuses what would make no difference in these kinds, or break the order in which their classes come.
+func checkMixed(set *data.Set, o Options) error {
+	switch {
+	case len(o.TaskClasses) > 0:
+		return fmt.Errorf("stream.task_classes: in a stream of the kind %s classes come in several tasks. Remove stream.task_classes, or use --stream classes",
+			o.Kind)
+	case o.Blurry > 0:
+		return fmt.Errorf("stream.blurry: the kind %s says itself which images come in which task. Remove stream.blurry",
+			o.Kind)
+	}
+	return manyTasks(o.Tasks, set.Classes)
 }
 
 // portion is a percentage of n, rounded.

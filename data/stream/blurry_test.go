@@ -147,6 +147,13 @@ func TestBlurryRefuses(t *testing.T) {
 			!strings.Contains(err.Error(), "Use 1 to 4, the number of classes") {
 			t.Errorf("%s: %v", kind, err)
 		}
+		for want, o := range map[string]Options{"Remove stream.task_classes": {TaskClasses: []int{3, 1}},
+			"Remove stream.blurry": {Blurry: 0.2}} {
+			o.Kind, o.Tasks, o.Batch = kind, 2, 2
+			if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", kind, err, want)
+			}
+		}
 	}
 }
 
