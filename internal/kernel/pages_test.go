@@ -283,3 +283,19 @@ func TestVectorPages(t *testing.T) {
 		}
 	})
 }
+
+// TestDoublePages is the same for the kernels of float64.
+func TestDoublePages(t *testing.T) {
+	forFences(t, func(s *Set, f fenced, call func(string, func())) {
+		doubles := func(n int) []float64 { return pages.Float64s(t, n, f.e) }
+		for _, n := range []int{1, 2, 7} {
+			for _, width := range []int{DoubleWidth, 3 * DoubleWidth} {
+				dst := [DoubleRows][]float64{doubles(width), doubles(width), doubles(width), doubles(width)}
+				x, factors := doubles(n*width), doubles(n*DoubleRows)
+				call(fmt.Sprintf("add products, %d of %d", n, width), func() { s.AddProducts(&dst, x, factors) })
+			}
+			dst, x, factors := doubles(DoubleWidth), doubles(n*DoubleWidth), doubles(n)
+			call(fmt.Sprint("sum products, ", n), func() { s.SumProducts(dst, x, factors) })
+		}
+	})
+}

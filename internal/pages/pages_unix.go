@@ -19,6 +19,12 @@ func Floats(t testing.TB, n int, e Edge) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
+// Float64s is Floats for float64.
+func Float64s(t testing.TB, n int, e Edge) []float64 {
+	b := region(t, 8*n, e)
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
 // Int32s is Floats for a table, with its values.
 func Int32s(t testing.TB, e Edge, values ...int32) []int32 {
 	b := region(t, 4*len(values), e)

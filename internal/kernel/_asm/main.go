@@ -25,6 +25,7 @@ import (
 // families are the groups of kernels, each with its own assembly and declarations.
 var families = map[string]func(*generator){
 	"conv":     convKernels,
+	"double":   doubleKernels,
 	"vector":   vectorKernels,
 	"winograd": winogradKernels,
 }
