@@ -13,6 +13,8 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+
+	"ocl/internal/kernel"
 )
 
 // Sym is a symmetric matrix [N,N], of which the rows of the upper triangle lie one after the other: N, then N−1, …
@@ -62,11 +64,16 @@ func (s *Sym) Square() (sum float64) {
 	return sum
 }
 
-// span is how many columns are summed at once: with the rows of a call they stay in the second-level cache.
-const span = 512
+// set runs the loops: the fastest of this machine, as all have the same bits. Tests try the others.
+var set = kernel.Available()[0]
 
-// stripe is how many rows a goroutine takes at once.
-const stripe = 8
+// Sizes of the parts that work is cut into. No result depends on them.
+const (
+	height = kernel.DoubleRows  // rows that are summed at once
+	width  = kernel.DoubleWidth // columns of a strip
+	span   = 32                 // strips that are summed at once: with panel rows they stay in the second-level cache
+	panel  = 64                 // rows that are added at once, and of a factor finished before the rest hears of them
+)
 
 // Add adds sign · Σ_r x_r x_rᵀ for the rows x_r of x [len(x)/N, N], in their order, with so many goroutines. sign is 1
 // or −1. Several calls with a part of the rows each give the same bits as one.
@@ -74,31 +81,73 @@ func (s *Sym) Add(x []float64, sign float64, workers int) {
 	if s.Data == nil {
 		s.Data = make([]float64, Size(s.N))
 	}
-	s.add(x, s.N, 0, sign, workers)
+	strips := make([]float64, stripsOf(s.N)*width*min(panel, len(x)/s.N))
+	for ; len(x) > 0; x = x[min(panel*s.N, len(x)):] {
+		n := min(panel, len(x)/s.N)
+		share(workers, stripsOf(s.N), func(part int) {
+			strip := strips[part*n*width:][:n*width]
+			clear(strip) // what lies beyond the last column
+			for r := range n {
+				copy(strip[r*width:][:width], x[r*s.N+part*width:(r+1)*s.N])
+			}
+		})
+		s.add(strips, n, 0, sign, workers)
+	}
 }
 
-// add is Add for rows [first,N) and columns from first on. Element j of x_r is x[r·width+j−first].
-func (s *Sym) add(x []float64, width, first int, sign float64, workers int) {
-	n := len(x) / width
-	share(workers, (s.N-first+stripe-1)/stripe, func(part int) {
-		top := first + part*stripe
-		for from := top; from < s.N; from += span {
-			to := min(from+span, s.N)
-			for i := top; i < min(top+stripe, s.N, to); i++ {
-				left := max(i, from)
-				dst := s.Row(i)[left-i : to-i]
-				r := 0
-				for ; r+4 <= n; r += 4 {
-					four(dst, x[r*width+left-first:], x[(r+1)*width+left-first:], x[(r+2)*width+left-first:],
-						x[(r+3)*width+left-first:],
-						sign*x[r*width+i-first], sign*x[(r+1)*width+i-first], sign*x[(r+2)*width+i-first], sign*x[(r+3)*width+i-first])
+// stripsOf is how many strips have n columns.
+func stripsOf(n int) int { return (n + width - 1) / width }
+
+// add is Add for the rows and columns from first on. Of n rows x has width columns, strip after strip:
+// [strips,n,width]. Numbers beyond the last column do not matter.
+func (s *Sym) add(x []float64, n, first int, sign float64, workers int) {
+	count, full := stripsOf(s.N-first), (s.N-first)/width
+	share(workers, count, func(part int) { // a part has as many rows as the strip on its diagonal has columns
+		top := first + part*width
+		bottom := min(top+width, s.N)
+		var factors [width / height][panel * height]float64
+		for r := range n {
+			for k, v := range x[(part*n+r)*width:][:width] {
+				factors[k/height][r*height+k%height] = sign * v
+			}
+		}
+		for from := part; from < count; from += span {
+			to := min(from+span, count)
+			for i := top; i < bottom; i += height {
+				f := factors[(i-top)/height][:n*height]
+				edge := func(strip int) { s.addEdge(i, min(i+height, bottom), first+strip*width, x[strip*n*width:], f) }
+				if from == part {
+					edge(part)
 				}
-				for ; r < n; r++ {
-					Axpy(dst, x[r*width+left-first:], sign*x[r*width+i-first])
+				if from, to := max(from, part+1), min(to, full); from < to {
+					var rows [height][]float64
+					for k := range rows {
+						rows[k] = s.Row(i + k)[first+from*width-i-k:][:(to-from)*width]
+					}
+					set.AddProducts(&rows, x[from*n*width:], f)
+				}
+				if to == count && part < full && full < count {
+					edge(full)
 				}
 			}
 		}
 	})
+}
+
+// addEdge adds products to the rows [i,end), height at most, in the strip that begins at column left, of which they
+// lack some numbers.
+func (s *Sym) addEdge(i, end, left int, x, factors []float64) {
+	var all [height * width]float64
+	rows := rowsOf(all[:])
+	each := func(move func(all, row []float64)) {
+		for k := i; k < end; k++ {
+			from := max(left, k)
+			move(rows[k-i][from-left:], s.Row(k)[from-k:min(left+width, s.N)-k])
+		}
+	}
+	each(func(all, row []float64) { copy(all, row) })
+	set.AddProducts(&rows, x, factors)
+	each(func(all, row []float64) { copy(row, all) })
 }
 
 // Axpy adds a·x to dst.
@@ -106,17 +155,6 @@ func Axpy(dst, x []float64, a float64) {
 	x = x[:len(dst)]
 	for j := range dst {
 		dst[j] += float64(a * x[j])
-	}
-}
-
-// four is Axpy of a, b, c and d, one after the other.
-func four(dst, x, y, z, w []float64, a, b, c, d float64) {
-	x, y, z, w = x[:len(dst)], y[:len(dst)], z[:len(dst)], w[:len(dst)]
-	for j, v := range dst {
-		v += float64(a * x[j])
-		v += float64(b * y[j])
-		v += float64(c * z[j])
-		dst[j] = v + float64(d*w[j])
 	}
 }
 
@@ -132,102 +170,210 @@ func Dot(x, y []float64) (sum float64) {
 // ErrIndefinite is the error about a matrix that is not positive definite, as far as float64 can tell.
 var ErrIndefinite = errors.New("the matrix is not positive definite")
 
-// panel is how many rows of a factor are finished before the rest hears of them. No result depends on it.
-const panel = 64
-
 // Cholesky replaces a positive definite matrix by its factor U, upper triangular with A = UᵀU. It looks at ctx now and
 // then, and after an error the matrix holds neither.
 func (s *Sym) Cholesky(ctx context.Context, workers int) error {
-	x := make([]float64, panel*s.N)
+	x := make([]float64, stripsOf(s.N)*width*panel)
 	for first := 0; first < s.N; first += panel {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		last := min(first+panel, s.N)
-		for i := first; i < last; i++ {
-			row := s.Row(i)
-			if !(row[0] > 0) || math.IsInf(row[0], 1) {
-				return fmt.Errorf("%w: pivot %d of %d is %v", ErrIndefinite, i+1, s.N, row[0])
-			}
-			root := math.Sqrt(row[0])
-			for j := range row {
-				row[j] /= root
-			}
-			row[0] = root
-			for k := i + 1; k < last; k++ {
-				Axpy(s.Row(k), row[k-i:], -row[k-i])
-			}
+		if err := s.triangle(first, last); err != nil {
+			return err
 		}
-		if width := s.N - last; width > 0 {
-			for i := first; i < last; i++ {
-				copy(x[(i-first)*width:][:width], s.Row(i)[last-i:])
+		n := last - first
+		block := s.block(nil, first, last)
+		share(workers, stripsOf(s.N-last), func(part int) {
+			strip, from := x[part*n*width:][:n*width], last+part*width
+			to := min(from+width, s.N)
+			for i := range n {
+				copy(strip[i*width:], s.Row(first + i)[from-first-i:to-first-i])
 			}
-			s.add(x[:(last-first)*width], width, last, -1, workers)
+			s.forward(strip, block, first, last)
+			for i := range n {
+				copy(s.Row(first + i)[from-first-i:to-first-i], strip[i*width:])
+			}
+		})
+		if last < s.N {
+			s.add(x, n, last, -1, workers)
 		}
 	}
 	return nil
 }
 
-// together is how many right sides read a row of a factor at once.
-const together = 8
+// triangle makes the rows [first,last) those of the factor, in their columns before last.
+func (s *Sym) triangle(first, last int) error {
+	for i := first; i < last; i++ {
+		row := s.Row(i)[:last-i]
+		if !(row[0] > 0) || math.IsInf(row[0], 1) {
+			return fmt.Errorf("%w: pivot %d of %d is %v", ErrIndefinite, i+1, s.N, row[0])
+		}
+		root := math.Sqrt(row[0])
+		for j := range row {
+			row[j] /= root
+		}
+		row[0] = root
+		for k := i + 1; k < last; k++ {
+			Axpy(s.Row(k)[:last-k], row[k-i:], -row[k-i])
+		}
+	}
+	return nil
+}
+
+// factors appends sign times the elements (r,k+i) for the rows r in [first,last) and i < height: [last-first,height],
+// with zeros beyond the last column. first ≤ last ≤ k.
+func (s *Sym) factors(f []float64, sign float64, first, last, k int) []float64 {
+	old, have := len(f), min(height, s.N-k)
+	f = append(f, make([]float64, (last-first)*height)...)
+	for to, at := f[old:], Size(s.N)-Size(s.N-first)+k-first; first < last; first++ {
+		for i, v := range s.Data[at:][:have] {
+			to[i] = sign * v
+		}
+		to, at = to[height:], at+s.N-first-1
+	}
+	return f
+}
+
+// block appends the negative factors of the rows [first,k) for k from first to last, in steps of height.
+func (s *Sym) block(f []float64, first, last int) []float64 {
+	for k := first; k < last; k += height {
+		f = s.factors(f, -1, first, k, k)
+	}
+	return f
+}
+
+// forward solves Uᵀ·v = b in the rows [first,last) of a factor, of which f is the block. A strip has a column for each
+// of its right sides: [last-first,width].
+func (s *Sym) forward(strip, f []float64, first, last int) {
+	for k := 0; k < last-first; k += height {
+		rows := rowsOf(strip[k*width:])
+		set.AddProducts(&rows, strip, f[:k*height])
+		f = f[k*height:]
+		for i := k; i < min(k+height, last-first); i++ {
+			for r := k; r < i; r++ {
+				Axpy(rows[i-k], rows[r-k], -s.Row(first + r)[i-r])
+			}
+			for j, root := 0, s.Row(first + i)[0]; j < width; j++ {
+				rows[i-k][j] /= root
+			}
+		}
+	}
+}
+
+// rowsOf are the first rows of a strip. Those that it lacks are of nobody.
+func rowsOf(strip []float64) (rows [height][]float64) {
+	for i := range rows {
+		if len(strip) == 0 {
+			rows[i] = make([]float64, width)
+			continue
+		}
+		rows[i], strip = strip[:width], strip[width:]
+	}
+	return rows
+}
 
 // Solve replaces each row b of x [len(x)/N, N] by the solution of A·v = b, where s is the factor of A that
 // [Sym.Cholesky] made.
 func (s *Sym) Solve(x []float64, workers int) {
-	n := len(x) / s.N
-	share(workers, (n+together-1)/together, func(part int) {
-		rows := x[part*together*s.N : min((part+1)*together, n)*s.N]
-		s.forward(rows)
-		for r := s.N - 1; r >= 0; r-- {
-			row := s.Row(r)
-			for v := rows; len(v) > 0; v = v[s.N:] {
-				v[r] = (v[r] - Dot(row[1:], v[r+1:s.N])) / row[0]
+	s.columns(x, x, workers, func(strips [][]float64) {
+		s.forwardAll(strips)
+		var sums [width]float64
+		for _, strip := range strips {
+			for r := s.N - 1; r >= 0; r-- {
+				row := s.Row(r)
+				set.SumProducts(sums[:], strip[(r+1)*width:], row[1:])
+				for j, sum := range sums {
+					strip[r*width+j] = (strip[r*width+j] - sum) / row[0]
+				}
 			}
 		}
 	})
 }
 
 // Forward replaces each row b of x [len(x)/N, N] by the solution of Uᵀ·v = b, where s is the factor U.
-func (s *Sym) Forward(x []float64, workers int) {
+func (s *Sym) Forward(x []float64, workers int) { s.columns(x, x, workers, s.forwardAll) }
+
+// forwardAll is forward of all rows, panel by panel: what a panel has finished is subtracted from the rows below.
+func (s *Sym) forwardAll(strips [][]float64) {
+	var f []float64
+	for first := 0; first < s.N; first += panel {
+		last := min(first+panel, s.N)
+		f = s.block(f[:0], first, last)
+		for _, strip := range strips {
+			s.forward(strip[first*width:last*width], f, first, last)
+		}
+		for k := last; k < s.N; k += height {
+			f = s.factors(f[:0], -1, first, last, k)
+			for _, strip := range strips {
+				rows := rowsOf(strip[k*width:])
+				set.AddProducts(&rows, strip[first*width:last*width], f)
+			}
+		}
+	}
+}
+
+// together is how many strips of right sides read a row of a factor at once.
+const together = 4
+
+// columns calls f with parts of the rows of x [len(x)/N, N], which are columns of strips [N,width] there, and writes
+// what f makes of them to dst. Columns that x does not have are 0. dst may be x.
+func (s *Sym) columns(dst, x []float64, workers int, f func(strips [][]float64)) {
 	n := len(x) / s.N
-	share(workers, (n+together-1)/together, func(part int) {
-		s.forward(x[part*together*s.N : min((part+1)*together, n)*s.N])
+	count := stripsOf(n)
+	each := max(1, min(together, count/max(1, workers)))
+	share(workers, (count+each-1)/each, func(part int) {
+		var strips [][]float64
+		from, to := part*each*width, min((part+1)*each*width, n)
+		for c := from; c < to; c++ {
+			if c%width == 0 {
+				strips = append(strips, make([]float64, s.N*width))
+			}
+			for r, v := range x[c*s.N:][:s.N] {
+				strips[len(strips)-1][r*width+c%width] = v
+			}
+		}
+		f(strips)
+		for c := from; c < to; c++ {
+			strip := strips[(c-from)/width]
+			for r := range s.N {
+				dst[c*s.N+r] = strip[r*width+c%width]
+			}
+		}
 	})
 }
 
-// forward takes four rows of the factor at once where it can: each element is still summed in the order of the rows.
-func (s *Sym) forward(rows []float64) {
-	r := 0
-	for ; r+4 < s.N; r += 4 {
-		a, b, c, d := s.Row(r), s.Row(r+1), s.Row(r+2), s.Row(r+3)
-		for v := rows; len(v) > 0; v = v[s.N:] {
-			v[r] /= a[0]
-			v[r+1] = (v[r+1] - float64(v[r]*a[1])) / b[0]
-			v[r+2] = (v[r+2] - float64(v[r]*a[2]) - float64(v[r+1]*b[1])) / c[0]
-			v[r+3] = (v[r+3] - float64(v[r]*a[3]) - float64(v[r+1]*b[2]) - float64(v[r+2]*c[1])) / d[0]
-			four(v[r+4:s.N], a[4:], b[3:], c[2:], d[1:], -v[r], -v[r+1], -v[r+2], -v[r+3])
-		}
-	}
-	for ; r < s.N; r++ {
-		row := s.Row(r)
-		for v := rows; len(v) > 0; v = v[s.N:] {
-			v[r] /= row[0]
-			Axpy(v[r+1:s.N], row[1:], -v[r])
-		}
-	}
-}
-
-// Times sets each row of dst [n,N] to the product of the matrix and that row of x [n,N].
+// Times sets each row of dst [n,N] to the product of the matrix and that row of x [n,N]. dst may be x.
 func (s *Sym) Times(dst, x []float64, workers int) {
-	n := len(x) / s.N
-	clear(dst)
-	share(workers, n, func(r int) {
-		from, to := x[r*s.N:][:s.N], dst[r*s.N:][:s.N]
-		for i := range s.N {
-			row := s.Row(i)
-			to[i] += Dot(row, from[i:])
-			Axpy(to[i+1:], row[1:], from[i])
+	s.columns(dst, x, workers, func(strips [][]float64) {
+		var f []float64
+		products := make([][]float64, len(strips))
+		for i := range products {
+			products[i] = make([]float64, s.N*width)
 		}
+		for first := 0; first < s.N; first += panel { // what lies left of the diagonal
+			last := min(first+panel, s.N)
+			for k := first; k < s.N; k += height {
+				f = s.factors(f[:0], 1, first, min(k, last), k)
+				for p, strip := range strips {
+					rows := rowsOf(products[p][k*width:])
+					set.AddProducts(&rows, strip[first*width:min(k, last)*width], f)
+					for i := k; i < min(k+height, last); i++ {
+						for r := k; r < i; r++ {
+							Axpy(rows[i-k], strip[r*width:], s.Row(r)[i-r])
+						}
+					}
+				}
+			}
+		}
+		var sums [width]float64
+		for p, strip := range strips {
+			for r := range s.N {
+				set.SumProducts(sums[:], strip[r*width:], s.Row(r))
+				Axpy(products[p][r*width:][:width], sums[:], 1)
+			}
+		}
+		copy(strips, products)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ocl/internal/kernel"
 	"ocl/rng"
 )
 
@@ -23,8 +24,8 @@ func drawn(seed uint64, n int) []float64 {
 	return x
 }
 
-// sizes have rows for no whole stripe, panel or span, and for several.
-var sizes = []int{1, 2, 7, 65, 200, 2*span + 3}
+// sizes have rows for no whole strip, panel or span, and for several.
+var sizes = []int{1, 2, 7, 65, 200, 2*span*width + 3}
 
 // gram is the sum of the outer products of so many drawn rows.
 func gram(n, rows, workers int) *Sym {
@@ -33,33 +34,148 @@ func gram(n, rows, workers int) *Sym {
 	return s
 }
 
-// TestAdd: the sum is that of the definition, product after product in the order of the rows, to the bit, whatever the
-// goroutines and the calls.
-func TestAdd(t *testing.T) {
-	for _, n := range sizes {
-		x := drawn(uint64(n), n*13)
-		want := make([]float64, 0, Size(n))
-		for i := range n {
-			for j := i; j < n; j++ {
-				sum := 0.0
-				for r := range 13 {
-					sum += float64(x[r*n+i] * x[r*n+j])
-				}
-				want = append(want, sum)
-			}
-		}
-		for _, workers := range []int{1, 2, 5} {
-			for _, cut := range []int{1, 2, 7, 13} {
-				s := &Sym{N: n}
-				for part := range slices.Chunk(x, cut*n) {
-					s.Add(part, 1, workers)
-				}
-				if !slices.Equal(s.Data, want) {
-					t.Errorf("%d×%d with %d goroutines, %d rows a call: other bits than the definition", n, n, workers, cut)
-				}
-			}
-		}
+// forSets runs a test with every kernel set of this machine.
+func forSets(t *testing.T, test func(t *testing.T)) {
+	before := set
+	defer func() { set = before }()
+	for _, set = range kernel.Available() {
+		t.Run(set.Name, test)
 	}
+}
+
+// sameBits says whether two numbers have the same bits, or both are a NaN.
+func sameBits(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
+
+// allSizes are all small ones and sizes.
+func allSizes() (all []int) {
+	for n := range 70 {
+		all = append(all, n+1)
+	}
+	return append(all, sizes...)
+}
+
+// TestAdd: the sum is that of the definition, product after product in the order of the rows, to the bit, whatever the
+// kernel set, the goroutines and the calls; with rows that begin anywhere in memory, and some that are not finite.
+func TestAdd(t *testing.T) {
+	forSets(t, func(t *testing.T) {
+		for _, n := range allSizes() {
+			for _, rows := range []int{13, 70} {
+				if rows > 13 && n > 200 {
+					continue
+				}
+				x := drawn(uint64(n), n*rows+1)[1:]
+				if n%3 == 0 {
+					x[n], x[n*rows/2], x[n*rows-1] = math.NaN(), math.Inf(1), math.Inf(-1)
+				}
+				want := make([]float64, 0, Size(n))
+				for i := range n {
+					for j := i; j < n; j++ {
+						sum := 0.0
+						for r := range rows {
+							sum += float64(x[r*n+i] * x[r*n+j])
+						}
+						want = append(want, sum)
+					}
+				}
+				for _, workers := range []int{1, 2, 5} {
+					for _, cut := range []int{1, 2, 7, 13, 70} {
+						s := &Sym{N: n}
+						for part := range slices.Chunk(x, cut*n) {
+							s.Add(part, 1, workers)
+						}
+						if !slices.EqualFunc(s.Data, want, sameBits) {
+							t.Errorf("%d×%d, %d goroutines, %d rows a call: other bits than the definition", n, n, workers, cut)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestDefinitions: factors, solutions and products are those of their definitions to the bit, every element summed in
+// the order of the rows, whatever the kernel set, the goroutines and the number of systems.
+func TestDefinitions(t *testing.T) {
+	forSets(t, func(t *testing.T) {
+		for _, n := range append(allSizes(), 131, 192) {
+			if n > 200 {
+				continue
+			}
+			s := gram(n, n+5, 2)
+			s.Scale(0.5, 0.1)
+			u := s.Clone()
+			at := func(i, j int) *float64 { return &u.Row(i)[j-i] }
+			for k := range n {
+				for j := k; j < n; j++ {
+					for i := range k {
+						*at(k, j) -= float64(*at(i, k) * *at(i, j))
+					}
+				}
+				root := math.Sqrt(*at(k, k))
+				for j := range u.Row(k) {
+					u.Row(k)[j] /= root
+				}
+				*at(k, k) = root
+			}
+			for _, systems := range []int{1, 3, 16, 37, 70} {
+				b := drawn(9, n*systems)
+				if n%3 == 0 && systems == 37 {
+					b[0], b[5*n], b[21*n-1] = math.NaN(), math.Inf(1), math.Inf(-1)
+				}
+				half := slices.Clone(b)
+				for v := range slices.Chunk(half, n) {
+					for k := range n {
+						for i := range k {
+							v[k] -= float64(*at(i, k) * v[i])
+						}
+						v[k] /= *at(k, k)
+					}
+				}
+				whole := slices.Clone(half)
+				for v := range slices.Chunk(whole, n) {
+					for k := n - 1; k >= 0; k-- {
+						sum := 0.0
+						for j := k + 1; j < n; j++ {
+							sum += float64(*at(k, j) * v[j])
+						}
+						v[k] = (v[k] - sum) / *at(k, k)
+					}
+				}
+				product := make([]float64, n*systems)
+				for v := range systems {
+					from, to := b[v*n:][:n], product[v*n:][:n]
+					for i := range n {
+						to[i] += Dot(s.Row(i), from[i:])
+						Axpy(to[i+1:], s.Row(i)[1:], from[i])
+					}
+				}
+				for _, workers := range []int{1, 2, 5} {
+					what := fmt.Sprintf("%d×%d, %d systems, %d goroutines", n, n, systems, workers)
+					got := s.Clone()
+					if err := got.Cholesky(context.Background(), workers); err != nil {
+						t.Fatal(what, err)
+					}
+					if !slices.EqualFunc(got.Data, u.Data, sameBits) {
+						t.Fatalf("%s: the factor has other bits than the definition", what)
+					}
+					x := slices.Clone(b)
+					if got.Forward(x, workers); !slices.EqualFunc(x, half, sameBits) {
+						t.Fatalf("%s: Forward gives other bits than the definition", what)
+					}
+					x = slices.Clone(b)
+					if got.Solve(x, workers); !slices.EqualFunc(x, whole, sameBits) {
+						t.Fatalf("%s: Solve gives other bits than the definition", what)
+					}
+					x = slices.Clone(b)
+					if s.Times(x, x, workers); !slices.EqualFunc(x, product, sameBits) {
+						t.Fatalf("%s: Times gives other bits than the definition", what)
+					}
+				}
+			}
+		}
+	})
 }
 
 // TestSolve: a factor solves as gonum's does, U is the factor of A, and no bit depends on the goroutines or on how many
@@ -166,7 +282,7 @@ func TestCholeskyRefuses(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	for _, n := range []int{768, 2000} {
+	for _, n := range []int{768, 1280, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s, x := &Sym{N: n}, drawn(1, 64*n)
 			for b.Loop() {
@@ -196,6 +312,25 @@ func BenchmarkCholesky(b *testing.B) {
 			_, err := s.Tridiagonalise(context.Background(), nil, runtime.GOMAXPROCS(0))
 			return err
 		})
+	}
+}
+
+func BenchmarkSolve(b *testing.B) {
+	for _, n := range []int{1280, 2000} {
+		u := gram(n, n, 2)
+		u.Scale(1, 10)
+		if err := u.Cholesky(context.Background(), 2); err != nil {
+			b.Fatal(err)
+		}
+		for _, systems := range []int{1, 100} {
+			b.Run(fmt.Sprint(n, " ", systems), func(b *testing.B) {
+				x := drawn(1, n*systems)
+				for b.Loop() {
+					u.Solve(x, runtime.GOMAXPROCS(0))
+				}
+				b.ReportMetric(float64(b.N)*float64(systems)*4*float64(Size(n))/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
 	}
 }
 
