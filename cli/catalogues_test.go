@@ -63,7 +63,7 @@ func TestFieldsOfJSON(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"methods er --json name,uses_memory", `{"name":"er","uses_memory":true}`},
 		{"methods --tricks --json name",
-			`[{"name":"ema"},{"name":"kdc"},{"name":"kdc*"},{"name":"las"},{"name":"lb"},{"name":"lode"},{"name":"mi"},{"name":"ncm"},{"name":"rar"},{"name":"rv"},{"name":"ss"}]`},
+			`[{"name":"ema"},{"name":"kdc"},{"name":"kdc*"},{"name":"las"},{"name":"lb"},{"name":"lode"},{"name":"mi"},{"name":"mkd"},{"name":"ncm"},{"name":"rar"},{"name":"rv"},{"name":"ss"}]`},
 		{"config show --json optimizer.lr,memory,data.nothing seed=18446744073709551615",
 			`{"data.nothing":null,"memory":500,"optimizer.lr":0.1}`},
 		{"config show --json seed seed=18446744073709551615", `{"seed":18446744073709551615}`},

@@ -311,6 +311,7 @@ func held(c config.Config, p Process, of inputs, capacity int) (bytes int64, par
 	if info.TaskBoundaries || s.Taught() {                                          // a teacher
 		vectors += 2
 	}
+	vectors += 2 * s.Networks()
 	rows := p.Batch
 	stored := int64(0)
 	if usesMemory(c) {

@@ -26,8 +26,10 @@ type Pass struct {
 
 	Criterion loss.Criterion // nil is that of the learner
 
+	second bool // its rows are those of another pass of the step: see Mean
+
 	// A step fills these. They hold until the next step of the learner.
-	Teacher *tensor.Tensor // the teacher's logits [B,K]; nil if the learner has no teacher
+	Teacher *tensor.Tensor // the teacher's logits [B,K], or those of a mean that teaches; nil without either
 	Outputs *tensor.Tensor // the outputs [B,K] of the network, a copy
 	// the mean over the rows; of one loss over several passes, all of it is that of the first with rows
 	Loss float64
@@ -177,7 +179,7 @@ func (t *trainer) begin(passes []Pass) {
 	for i := range t.passes {
 		if p := &t.passes[i]; p.Len() > 0 {
 			t.run, t.images = append(t.run, i), append(t.images, p.X)
-			if t.recent != nil {
+			if t.recent != nil && !p.second {
 				t.recent.add(p.Y)
 			}
 		}

@@ -62,7 +62,7 @@ type Replay struct {
 
 	// Recent counts the labels of the last steps, for Criterion; nil does not count them.
 	Recent *Recent
-	// Mean predicts in place of Net; nil has Net predict.
+	// Mean predicts in place of Net, and may be the teacher of each step; nil has Net predict.
 	Mean *Mean
 	// Transform changes images in place of cropping and flipping, where Augment is set; nil crops and flips.
 	Transform augment.Transform
@@ -286,7 +286,7 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 // predicting is the network that predicts.
 func (r *Replay) predicting() *nn.Network {
 	if r.Mean != nil {
-		return r.Mean.of(r.Net)
+		return r.Mean.predicting(r.Net)
 	}
 	return r.Net
 }

@@ -26,8 +26,14 @@ func (r *Replay) Incoming() Pass { return Pass{Batch: r.shown, Role: loss.Incomi
 // Loss is the sum of the mean losses, Correct counts rows of B_n (-1 if no output belongs to a class), and Replay rows
 // of B_M; views of rows do not count. A criterion that makes a gradient of its own or changes what it was given is an
 // error, also one that finds a gradient that is not finite with a loss that is (ErrDiverged). A loss that is not finite
-// is an error of Observe.
+// is an error of Observe. A [Mean] that teaches puts a second pass of each behind them.
 func (r *Replay) Accumulate(passes ...Pass) (ocl.StepStats, error) {
+	if r.Mean != nil && r.Mean.Teaches {
+		var err error
+		if passes, err = r.taught(passes); err != nil {
+			return ocl.StepStats{}, err
+		}
+	}
 	return r.train.accumulate(nil, passes...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
 	"ocl/learn/loss"
@@ -281,5 +282,53 @@ func TestUntoldIsRefused(t *testing.T) {
 	}
 	if _, err := l.Observe(context.Background(), batches[0]); err == nil || !strings.Contains(err.Error(), "Set Memory") {
 		t.Errorf("a review of no memory: error %v", err)
+	}
+}
+
+// TestMeanTeaches: a step's loss is that of the mean network's logits by running statistics, for augmented images and
+// for those as they came, of the incoming and of the replayed batch; and the running statistics of the mean are means.
+func TestMeanTeaches(t *testing.T) {
+	r := replaying(t, 12)
+	r.Mean = &learner.Mean{Momentum: 0.75, Teaches: true}
+	r.Criterion = loss.MeanDistilled{Weight: 3, T: 4}
+	r.Augment, r.Transform = true, &augment.Flip{P: 1}
+	batches := residualCase.Batches(1, 8, 5)
+	mean := r.Net.Clone()
+	for i := range 4 {
+		residualCase.Learn(t, r, batches, i, i+1)
+		for _, pair := range [][2][]float32{{mean.Params(), r.Net.Params()}, {mean.Running(), r.Net.Running()}} {
+			for k, v := range pair[1] {
+				pair[0][k] = float32(0.75*pair[0][k]) + float32(0.25*v)
+			}
+		}
+		mean.Changed()
+	}
+	before, retrieved := r.Net.Clone(), &recorder{Retriever: r.Retrieve}
+	r.Retrieve = retrieved
+	stored := memory.NewStore(12, residualCase.Shape, nil)
+	if err := stored.LoadState(learnertest.State(t, r.Memory).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	got := residualCase.Learn(t, r, batches, 4, 5)[0]
+	replayed := ocl.Batch{X: tensor.New(4, 3, 32, 32), Y: make([]ocl.Label, 4)}
+	stored.Gather(replayed.X, replayed.Y, retrieved.slots)
+	want := 0.0
+	ws := before.NewWorkspace(1)
+	defer ws.Close()
+	for _, b := range []ocl.Batch{batches[4], replayed} {
+		mirrored := b.X.Clone()
+		(&augment.Flip{P: 1}).Apply(mirrored, rng.New(1, "any"))
+		target := mean.Predict(ws, mirrored).Logits.Clone()
+		d := tensor.New(b.Len(), 6)
+		z := before.Forward(ws, mirrored, nn.BatchOnly)
+		ce, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: z, Y: b.Y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += ce + float64(1.5*loss.Distillation{T: 4}.AddTo(d, z, target, 1))
+		want += float64(1.5 * loss.Distillation{T: 4}.AddTo(d, before.Forward(ws, b.X, nn.BatchOnly), target, 1))
+	}
+	if !(math.Abs(got.Loss-want) <= 1e-4) || got.Replay != 4 {
+		t.Errorf("%+v, want the loss %v of 4 replayed rows", got, want)
 	}
 }

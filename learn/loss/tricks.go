@@ -42,6 +42,21 @@ type Distilled struct {
 	Alone bool
 }
 
+// MeanDistilled adds to the loss of labels that of the answers of a teacher that is there in each step (Michel et al.
+// 2024, Rethinking Momentum Knowledge Distillation in Online Continual Learning):
+//
+//	L = L_labels + Weight/2·L_KD   of rows as they are learned
+//	L = Weight/2·L_KD              of another view of them ([View]), with the answers to the first
+//
+// L_KD is [Distillation] at T, over all outputs. It is T² times the Kullback-Leibler divergence of the paper and the
+// entropy of the answers, which no parameter changes. Without a teacher L is L_labels. It allocates no more than
+// L_labels.
+type MeanDistilled struct {
+	Labels Criterion // nil is CrossEntropy
+	Weight float64   // λ, at least 0
+	T      float64   // above 0
+}
+
 // Temperature is T of the distillation (survey §app:impl_detail).
 const Temperature = 2
 
@@ -49,6 +64,7 @@ var (
 	_ Criterion = Labels{}
 	_ Criterion = Separated{}
 	_ Criterion = Distilled{}
+	_ Criterion = MeanDistilled{}
 )
 
 // Eval implements [Criterion].
@@ -113,4 +129,24 @@ func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 		return w * mean, nil
 	}
 	return float64(w*mean) + float64((1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w)), nil
+}
+
+// Eval implements [Criterion].
+func (c MeanDistilled) Eval(d *tensor.Tensor, in Input) (mean float64, err error) {
+	if in.Teacher != nil && len(d.Data) > 0 && &d.Data[0] == &in.Logits.Data[0] {
+		panic("loss: MeanDistilled reads the logits twice; want another tensor for the gradient")
+	}
+	if in.Teacher != nil && in.Role.Has(View) {
+		if _, _, err = in.check("MeanDistilled", d); err != nil {
+			return 0, err
+		}
+		clear(d.Data)
+	} else if mean, err = cmp.Or[Criterion](c.Labels, CrossEntropy{}).Eval(d, in); err != nil {
+		return 0, err
+	}
+	if in.Teacher == nil || len(in.Y) == 0 {
+		return mean, nil
+	}
+	half := c.Weight / 2
+	return mean + float64(half*Distillation{T: c.T}.AddTo(d, in.Logits, in.Teacher, half)), nil
 }

@@ -215,3 +215,36 @@ func TestTricksAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanDistilledByParts: the loss on labels and half of the weight times that of the answers, of a view the answers
+// alone, and of neither without a teacher.
+func TestMeanDistilledByParts(t *testing.T) {
+	z, y := random(7, 5, 3)
+	teacher, _ := random(7, 5, 2)
+	c := loss.MeanDistilled{Labels: loss.Labels{}, Weight: 3, T: 4}
+	for name, in := range map[string]loss.Input{
+		"learned": {Teacher: teacher}, "a view": {Role: loss.View | loss.Incoming, Teacher: teacher},
+		"a view without a teacher": {Role: loss.View},
+	} {
+		in.Logits, in.Y = z, y
+		want := tensor.New(7, 5)
+		mean := 0.0
+		if !in.Role.Has(loss.View) || in.Teacher == nil {
+			mean, _ = loss.Labels{}.Eval(want, in)
+		}
+		if in.Teacher != nil {
+			mean += float64(1.5 * loss.Distillation{T: 4}.AddTo(want, z, teacher, 1.5))
+		}
+		d := tensor.New(7, 5)
+		for i := range d.Data {
+			d.Data[i] = 9 // to be written over
+		}
+		if got, err := c.Eval(d, in); err != nil || got != mean || !slices.Equal(d.Data, want.Data) {
+			t.Errorf("%s: loss %v (%v) and gradient %v, want %v and %v", name, got, err, d.Data, mean, want.Data)
+		}
+	}
+	view := loss.Input{Logits: z, Y: []ocl.Label{0, 1, 2, 3, 4, 0, 9}, Role: loss.View, Teacher: teacher}
+	if _, err := c.Eval(tensor.New(7, 5), view); err == nil || !strings.Contains(err.Error(), "label 9") {
+		t.Errorf("a label beyond the classes: %v", err)
+	}
+}

@@ -40,7 +40,8 @@ var agem = Info{
 		}
 		return nil
 	},
-	Passes: ReplayPasses,
+	Refuses: refusing("mkd", "it keeps the gradient of stored samples apart, and never learns them"),
+	Passes:  ReplayPasses,
 	Build: func(s Setup) (ocl.Learner, error) {
 		r := s.Replay()
 		r.Memory = s.Store()

@@ -116,7 +116,7 @@ var cndpm = Info{
 			NSMiniImageNet: cndpmGrid([]any{0.005, 0.007, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-15000.0, -5000.0, -500.0}),
 		},
 	},
-	Refuses: refusing("kdc kdc*", "its experts share no outputs to distil",
+	Refuses: refusing("kdc kdc* mkd", "its experts share no outputs to distil",
 		"las lb lode ss", "its loss is that of a mixture of experts, not one softmax", "mi rar", "an expert learns a batch in one step",
 		"ema ncm", "it has no features that all classes share", "rv", "its memory is emptied whenever an expert was trained on it"),
 	Begins: func(s Setup) int { // the placeholder

@@ -336,6 +336,7 @@ func TestTrickContract(t *testing.T) {
 	}
 	if os.Getenv("OCL_LONG") != "" {
 		contract("mir", resnet, "kdc*", "lb", "mi", "rv")
+		contract("er", resnet, "mkd")
 	}
 	contract("icarl", resnet, "rv")
 }

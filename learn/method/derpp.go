@@ -43,6 +43,7 @@ var derpp = Info{
 		{"method.der++.alpha", []any{0.1, 0.2, 0.5}},
 		{"method.der++.beta", []any{0.5, 1.0}},
 	}),
+	Refuses: refusing("mkd", "its draws from memory have losses of their own, the first of which holds outputs already"),
 	Passes: func(s Setup, b int) []Pass {
 		images := []int{b}
 		if n := s.Replayed(); n > 0 {

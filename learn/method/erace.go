@@ -45,6 +45,10 @@ var erACE = Info{
 		r := s.Replay()
 		r.Memory, r.Retrieve = s.Store(), memory.Random{Size: s.ReplayBatch}
 		r.Criterion, r.Seen = asymmetric{}, &learner.Seen{}
+		if of, follows := s.Criterion().(loss.MeanDistilled); follows {
+			of.Labels = asymmetric{}
+			r.Criterion = of
+		}
 		return r, nil
 	},
 }

@@ -34,6 +34,8 @@ type Fills struct {
 	// Averages has a mean of the network predict, with the momentum Mean.
 	Averages bool
 	Mean     float64
+	// Follows has that mean teach each step, by this loss around the one on labels. Images are augmented then.
+	Follows *loss.MeanDistilled
 
 	// Seen has the learner keep the classes that it has observed, and Counts count the labels of so many last steps; 0
 	// counts none. As Classes, they are no slots.
@@ -56,6 +58,9 @@ var slots = []struct {
 	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax",
 		func(b built) bool { return b.asked.labels || b.kept() }, "let its Build make its loss around Setup.Labels"},
 	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights",
+		func(b built) bool { return b.asked.criterion || b.kept() },
+		"let its Build keep the Criterion of Setup.Replay, or put another around Setup.Criterion"},
+	{func(f Fills) bool { return f.Distil != nil || f.Follows != nil }, "both learn the answers of a teacher, each of its own",
 		func(b built) bool { return b.asked.criterion || b.kept() },
 		"let its Build keep the Criterion of Setup.Replay, or put another around Setup.Criterion"},
 	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch",
@@ -151,7 +156,7 @@ func (s Setup) fills() Fills {
 			all.Transform = f.Transform
 		}
 		if f.Averages {
-			all.Averages, all.Mean = true, f.Mean
+			all.Averages, all.Mean, all.Follows = true, f.Mean, f.Follows
 		}
 	}
 	return all
@@ -178,7 +183,10 @@ func (s Setup) Replay() *learner.Replay {
 		r.Recent = &learner.Recent{Steps: f.Counts}
 	}
 	if f.Averages {
-		r.Mean = &learner.Mean{Momentum: f.Mean}
+		r.Mean = &learner.Mean{Momentum: f.Mean, Teaches: f.Follows != nil}
+	}
+	if f.Follows != nil && s.Latent == nil {
+		r.Augment = true
 	}
 	if f.Transform != nil && s.Latent == nil {
 		r.Augment, r.Transform = true, f.Transform(s.Pixels)
@@ -214,6 +222,11 @@ func (s Setup) criterion() loss.Criterion {
 	if f.Distil != nil {
 		return loss.Distilled{Labels: f.Labels, Root: f.Distil.Root, Alone: !s.Taught()}
 	}
+	if f.Follows != nil {
+		follows := *f.Follows
+		follows.Labels = f.Labels
+		return follows
+	}
 	return f.Labels
 }
 
@@ -247,6 +260,21 @@ func (s Setup) steps() int {
 func (s Setup) Taught() bool {
 	f := s.fills()
 	return f.Distil != nil && !(f.Alone && s.Undistilled)
+}
+
+// Followed says whether a mean of the network teaches each step because of a trick.
+func (s Setup) Followed() bool { return s.fills().Follows != nil }
+
+// Networks is how many further networks a trick keeps beside the one that learns and a teacher of the last task: means
+// of it, and what predicts.
+func (s Setup) Networks() int {
+	switch f := s.fills(); {
+	case f.Follows != nil:
+		return 2
+	case f.Averages:
+		return 1
+	}
+	return 0
 }
 
 // Reviewed says whether the memory is learned once more at each task's end.

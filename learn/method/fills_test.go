@@ -104,6 +104,9 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 	if has("kdc") || has("kdc*") {
 		criterion = loss.Distilled{Labels: criterion, Root: has("kdc*")}
 	}
+	if has("mkd") {
+		criterion = loss.MeanDistilled{Labels: criterion, Weight: 5.5, T: 4}
+	}
 	if !own && !reflect.DeepEqual(r.Criterion, criterion) {
 		t.Errorf("the criterion is %#v, want %#v", r.Criterion, criterion)
 	}
@@ -112,16 +115,18 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 		iterations = 5
 	}
 	facts := map[string][2]any{
-		"iterations":        {r.Iterations, iterations},
-		"there is a review": {r.Review != nil, has("rv")},
-		"a teacher":         {r.Teacher != nil, has("kdc") || has("kdc*")},
-		"classes":           {r.Classes != nil, has("kdc") || has("kdc*") || has("ss")},
-		"counts":            {r.Recent != nil, has("las")},
-		"a mean network":    {r.Mean != nil, has("ema")},
-		"a transform":       {r.Transform != nil, has("rar")},
-		"class means":       {s.Classified(), has("ncm")},
-		"of Setup: taught":  {s.Taught(), has("kdc") || has("kdc*")},
-		"of Setup: steps":   {s.Steps(), iterations},
+		"iterations":           {r.Iterations, iterations},
+		"there is a review":    {r.Review != nil, has("rv")},
+		"a teacher":            {r.Teacher != nil, has("kdc") || has("kdc*")},
+		"classes":              {r.Classes != nil, has("kdc") || has("kdc*") || has("ss")},
+		"counts":               {r.Recent != nil, has("las")},
+		"a mean network":       {r.Mean != nil, has("ema") || has("mkd")},
+		"a mean that teaches":  {r.Mean != nil && r.Mean.Teaches, has("mkd")},
+		"images are augmented": {r.Augment, has("rar") || has("mkd")},
+		"a transform":          {r.Transform != nil, has("rar")},
+		"class means":          {s.Classified(), has("ncm")},
+		"of Setup: taught":     {s.Taught(), has("kdc") || has("kdc*")},
+		"of Setup: steps":      {s.Steps(), iterations},
 	}
 	if own {
 		delete(facts, "a teacher")
@@ -178,8 +183,8 @@ func TestTricksCompose(t *testing.T) {
 				})
 			}
 		}
-		if len(info.Refuses) == 0 && composed != 148 { // 55 − 8 pairs, 165 − 64 triples
-			t.Errorf("%s: %d pairs and triples, want 148", info.Name, composed)
+		if len(info.Refuses) == 0 && composed != 177 { // 66 − 11 pairs, 220 − 98 triples
+			t.Errorf("%s: %d pairs and triples, want 177", info.Name, composed)
 		}
 	}
 }
@@ -223,6 +228,7 @@ func TestSlotsExclude(t *testing.T) {
 	}{
 		"lb":   {method.Fills{Labels: loss.Separated{}}, "the classes of the softmax"},
 		"kdc*": {method.Fills{Distil: &loss.Distilled{}}, "the same mixture with different weights"},
+		"mkd":  {method.Fills{Follows: &loss.MeanDistilled{}}, "each of its own"},
 		"mi":   {method.Fills{Iterations: 3}, "the number of steps"},
 		"rv":   {method.Fills{Reviews: true}, "learned at the end of a task"},
 		"ncm":  {method.Fills{Classifies: true}, "the classifier"},
@@ -259,7 +265,7 @@ func TestTricksLeftOut(t *testing.T) {
 		takes []string
 	}{
 		"as it is": {func(s method.Setup) ocl.Learner { return replay(s) },
-			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
+			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "mkd", "ncm", "rar", "rv", "ss"}},
 		"criterion of its own": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion = loss.LwFMC{}
@@ -274,7 +280,7 @@ func TestTricksLeftOut(t *testing.T) {
 			r := replay(s)
 			r.Criterion = &halved{s.Criterion()}
 			return r
-		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}},
+		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "mkd", "ncm", "rar", "rv", "ss"}},
 		"labels in the step": {func(s method.Setup) ocl.Learner {
 			r := replay(s)
 			r.Criterion, r.Step = loss.CrossEntropy{}, stepped{halved{s.Labels()}}
@@ -284,9 +290,9 @@ func TestTricksLeftOut(t *testing.T) {
 			r := replay(s)
 			r.Iterations, r.Review = 1, nil
 			return r
-		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "ncm", "ss"}},
+		}, []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mkd", "ncm", "ss"}},
 		"no memory": {func(s method.Setup) ocl.Learner { return s.Replay() },
-			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "rar", "ss"}},
+			[]string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "mkd", "rar", "ss"}},
 		"no replay": {func(s method.Setup) ocl.Learner {
 			return &learner.GDumb{Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.Store(), Epochs: 1, Batch: 2, Clip: 1}
 		}, []string{"ncm"}},

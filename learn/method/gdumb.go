@@ -57,7 +57,7 @@ var gdumb = Info{
 	Settings: []string{"memory"},
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
 	Tuning:   both(grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001})),
-	Refuses: refusing("ema kdc kdc*", "it trains from scratch, so there is no earlier network",
+	Refuses: refusing("ema kdc kdc* mkd", "it trains from scratch, so there is no earlier network",
 		"las lb", "it trains on a memory with balanced classes, not on incoming batches",
 		"mi rar", "it takes no step on an incoming batch", "rv", "it trains on the memory alone, many times",
 		"lode ss", "it learns all classes again from scratch, so none of them is old"),

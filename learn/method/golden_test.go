@@ -6,15 +6,19 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl"
+	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
+	"ocl/learn/loss"
 	"ocl/learn/memory"
 	"ocl/learn/method"
 	"ocl/learn/optim"
 	"ocl/nn/arch"
+	"ocl/nn/tensor"
 )
 
 // golden is a file of testdata/golden.py.
@@ -23,6 +27,7 @@ type golden struct {
 	Batch, Side, Hidden, Classes int
 	Projected                    int
 	Alpha, Beta, Tau, Rho        float64
+	Weight, Temperature          float64
 	Start                        []float32
 	Steps                        []struct {
 		Labels []ocl.Label
@@ -31,7 +36,8 @@ type golden struct {
 		Loss   float64
 		Params []float32
 	}
-	Predicted []ocl.Label
+	Predicted  []ocl.Label
+	Predicting []float32 // the parameters of the network that predicts
 }
 
 // read reads a golden file.
@@ -149,6 +155,30 @@ func TestTricksGolden(t *testing.T) {
 	}
 }
 
+// TestMKDGolden follows ten steps of ER with mkd and mirrored images, and compares what predicts in the end.
+func TestMKDGolden(t *testing.T) {
+	g := read(t, "mkd.json")
+	l := g.with(t, "er", func(s *method.Setup) {
+		s.Tricks = []string{"mkd"}
+		s.TrickOptions = map[string]map[string]any{"mkd": {"weight": g.Weight, "temperature": g.Temperature,
+			"alpha": g.Alpha}}
+	})
+	r := l.(*learner.Replay)
+	r.Transform = &augment.Flip{P: 1}
+	r.Mean = &learner.Mean{Momentum: r.Mean.Momentum, Teaches: true} // which begins as the network of the file
+	g.follow(t, l, r)
+	shown := r.Parts().Net
+	got := make([]float32, len(g.Predicting))
+	for _, p := range shown.Info().Named {
+		p.ToTorch(got[p.Offset:][:p.Len()], shown.Params()[p.Offset:][:p.Len()])
+	}
+	for k, v := range got {
+		if !(math.Abs(float64(v-g.Predicting[k])) <= 5e-6) {
+			t.Fatalf("parameter %d of the network that predicts is %v, want %v", k, v, g.Predicting[k])
+		}
+	}
+}
+
 // TestTricksAtTheirEnds: a trick whose options take its effect away is ER, to the bit.
 func TestTricksAtTheirEnds(t *testing.T) {
 	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
@@ -167,6 +197,84 @@ func TestTricksAtTheirEnds(t *testing.T) {
 			t.Errorf("%s: the network that predicts is not that of ER", trick)
 		}
 	}
+}
+
+// TestMKDWithoutWeight: with weight 0 it is ER on augmented images, and the mean of the network and of its mean
+// predicts. Joint passes and those of MIR, which run one after the other, keep this.
+func TestMKDWithoutWeight(t *testing.T) {
+	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
+	for name, change := range map[string]func(*method.Setup){
+		"er": func(*method.Setup) {}, "mir": func(*method.Setup) {},
+		"er joint": func(s *method.Setup) { s.Joint = true },
+		"er alone": func(s *method.Setup) { s.MemoryAlone = true },
+	} {
+		of, _, _ := strings.Cut(name, " ")
+		make := func(tricks ...string) *learner.Replay {
+			return build(of, perceptron, func(s *method.Setup) {
+				change(s)
+				s.Augment, s.Tricks = true, tricks
+				s.TrickOptions = map[string]map[string]any{"mkd": {"weight": 0.0, "alpha": 0.25}, "ema": {"momentum": 0.75}}
+			})(t, 1).(*learner.Replay)
+		}
+		plain, mean, with := make(), make("ema"), make("mkd")
+		want := learnertest.Observe(t, plain, batches)
+		learnertest.Observe(t, mean, batches)
+		if got := learnertest.Observe(t, with, batches); !slices.Equal(got, want) {
+			t.Errorf("%s: steps %+v, and without mkd %+v", name, got, want)
+		}
+		if !slices.Equal(with.Net.Params(), plain.Net.Params()) {
+			t.Errorf("%s: the network is another one than without mkd", name)
+		}
+		shown, of1, of2 := with.Parts().Net.Params(), mean.Net.Params(), mean.Parts().Net.Params()
+		for i, v := range shown {
+			if want := float32(0.5*of1[i]) + float32(0.5*of2[i]); v != want {
+				t.Fatalf("%s: parameter %d of the network that predicts is %v, want %v", name, i, v, want)
+			}
+		}
+	}
+}
+
+// TestMKDSeesImagesAsTheyCame: where nothing is augmented, both answers are for the same images, in every kind of pass.
+// Then each step is that of one pass with all of the weight.
+func TestMKDSeesImagesAsTheyCame(t *testing.T) {
+	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
+	for _, joint := range []bool{false, true} {
+		make := func(weight float64, criterion loss.Criterion) *learner.Replay {
+			r := build("er", perceptron, func(s *method.Setup) {
+				s.Joint, s.Tricks = joint, []string{"mkd"}
+				s.TrickOptions = map[string]map[string]any{"mkd": {"weight": weight, "alpha": 0.25}}
+			})(t, 1).(*learner.Replay)
+			r.Augment = false
+			if criterion != nil {
+				r.Criterion = criterion
+			}
+			return r
+		}
+		both, once := make(1, nil), make(0, firstAlone{loss.MeanDistilled{Weight: 2, T: 4}})
+		a, b := learnertest.Observe(t, both, batches), learnertest.Observe(t, once, batches)
+		for i := range a {
+			if !(math.Abs(a[i].Loss-b[i].Loss) <= 1e-6) || a[i].Replay != b[i].Replay || a[i].Correct != b[i].Correct {
+				t.Errorf("joint %v, step %d: %+v, want %+v", joint, i+1, a[i], b[i])
+			}
+		}
+		for i, v := range both.Net.Params() {
+			if !(math.Abs(float64(v-once.Net.Params()[i])) <= 1e-6) {
+				t.Fatalf("joint %v: parameter %d is %v, want %v", joint, i, v, once.Net.Params()[i])
+			}
+		}
+	}
+}
+
+// firstAlone is a criterion for rows as they are learned, and nothing for other views of them.
+type firstAlone struct{ loss.Criterion }
+
+// Eval implements [loss.Criterion].
+func (f firstAlone) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
+	if in.Role.Has(loss.View) {
+		clear(d.Data)
+		return 0, nil
+	}
+	return f.Criterion.Eval(d, in)
 }
 
 // TestMeanNetwork: the network that predicts is the mean of those after each step, by hand.

@@ -33,7 +33,7 @@ var icarl = Info{
 	Settings: []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
 	Teacher:  config.TeacherTraining,
 	Tuning:   both(grid(rates7, decays4)),
-	Refuses: refusing("kdc kdc*", "it already distils old classes from a teacher of its own",
+	Refuses: refusing("kdc kdc* mkd", "it already distils old classes from a teacher of its own",
 		"las lb lode ss", "it treats each class as a yes-or-no question, and "+takesLabels,
 		"mi rar", "it takes one step on each batch, as the survey's authors do",
 		"ema", "its teacher is the network itself, at the end of a task", "ncm", "it already predicts by the nearest class mean"),

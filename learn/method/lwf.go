@@ -31,6 +31,7 @@ var lwf = Info{
 	Options:  []Option{lwfMC},
 	Tuning:   both(grid(rates7, decays4)),
 	Refuses: refusing("kdc", "it already uses this mixture, on incoming samples alone",
+		"mkd", "it already distils, from the network of the last task",
 		"kdc*", "it already uses the mixture of kdc, on incoming samples alone",
 		"las lb lode", "its teacher needs the softmax of all outputs, and "+takesLabels, "ncm", withoutMemory["ncm"],
 		"rar", withoutMemory["rar"], "rv", withoutMemory["rv"], "ss", withoutMemory["ss"]),

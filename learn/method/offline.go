@@ -31,7 +31,7 @@ var offline = Info{
 	Tuning: Tuning{
 		Authors: grid([]any{0.001, 0.01, 0.1}, decays2),
 	},
-	Refuses: refusing("ema kdc kdc* las lb lode mi rar ss", allAtOnce, "ncm", withoutMemory["ncm"], "rv",
+	Refuses: refusing("ema kdc kdc* las lb lode mi mkd rar ss", allAtOnce, "ncm", withoutMemory["ncm"], "rv",
 		withoutMemory["rv"]),
 	Passes: LearnPasses,
 	// The learner is Finetune, to the bit, and so it needs no golden file of its own: the stream is what differs.

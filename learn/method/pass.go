@@ -71,6 +71,17 @@ func (i Info) StepPasses(s Setup, b int) []Pass {
 		}
 		once = append(taught, once...)
 	}
+	if s.Followed() { // the mean answers for each batch, and the batch is learned as it came too
+		var followed []Pass
+		for _, p := range once {
+			if p.Work == Learn {
+				followed = append(followed, Pass{Predict, p.Images})
+				p.Images = slices.Concat(p.Images, p.Images)
+			}
+			followed = append(followed, p)
+		}
+		once = followed
+	}
 	if !slices.Contains(i.Settings, "replay.iterations") {
 		return once
 	}

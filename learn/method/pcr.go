@@ -40,7 +40,7 @@ var pcr = Info{
 	Options:  []Option{pcrTemperature, pcrViews},
 	Tuning:   both(Grid{{"optimizer.lr", []any{0.01, 0.03, 0.1}}}),
 	Refuses: refusing("las lb lode ss", "both change the classes of the softmax",
-		"kdc kdc*", "its loss compares with the classes of a step, and a teacher answers for all",
+		"kdc kdc* mkd", "its loss compares with the classes of a step, and a teacher answers for all",
 		"rar", "PCR makes views of its own"),
 	Head: func(s Setup) nn.Head {
 		return nn.Head{Kind: nn.CosineHead, Scale: 1 / OptionOf[float64](s, pcrTemperature)}

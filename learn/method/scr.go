@@ -56,7 +56,7 @@ var scr = Info{
 		{"method.scr.temperature", []any{0.07, 0.1}},
 	}),
 	Refuses: refusing("ncm", "SCR predicts by class means anyway", "las lb lode ss", "SCR has no softmax over classes",
-		"kdc kdc*", "SCR has no outputs for classes that could be distilled",
+		"kdc kdc* mkd", "SCR has no outputs for classes that could be distilled",
 		"rar", "SCR makes views of its own", "rv", "a review learns by outputs for classes, which SCR does not have"),
 
 	Head: func(s Setup) nn.Head {

@@ -19,7 +19,7 @@ func cholesky(n, systems int) float64 {
 }
 
 // withoutGradient is what a method refuses that trains nothing.
-var withoutGradient = refusing("kdc kdc* las lb lode ss", computed,
+var withoutGradient = refusing("kdc kdc* las lb lode mkd ss", computed,
 	"mi rar", "it takes no steps: a second one would count a sample twice", "ema", "it trains no network",
 	"ncm", needsMemory+" for class means", "rv", needsMemory+" to review")
 

@@ -42,12 +42,13 @@ func TestTricksAreSortedAndWhole(t *testing.T) {
 
 // TestWhoTakesWhat is the least that the survey's table of tricks needs.
 func TestWhoTakesWhat(t *testing.T) {
-	everything := []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "ncm", "rar", "rv", "ss"}
+	everything := []string{"ema", "kdc", "kdc*", "las", "lb", "lode", "mi", "mkd", "ncm", "rar", "rv", "ss"}
+	butMean := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return name == "mkd" })
 	want := map[string][]string{
-		"agem": everything, "er": everything, "gss": everything, "mir": everything,
-		"ewc++": {"ema", "las", "lb", "lode", "mi"}, "finetune": {"ema", "las", "lb", "lode", "mi"}, "gdumb": {"ncm"},
+		"agem": butMean, "er": everything, "gss": everything, "mir": everything,
+		"ewc++": {"ema", "las", "lb", "lode", "mi", "mkd"}, "finetune": {"ema", "las", "lb", "lode", "mi", "mkd"}, "gdumb": {"ncm"},
 		"icarl": {"rv"}, "lwf": {"ema", "mi"}, "offline": nil,
-		"er-ace": {"ema", "mi", "ncm", "rar", "rv"}, "der++": everything,
+		"er-ace": {"ema", "mi", "mkd", "ncm", "rar", "rv"}, "der++": butMean,
 		"scr": {"ema", "mi"},
 	}
 	for name, want := range want {
@@ -163,7 +164,8 @@ func TestIterationsOfMI(t *testing.T) {
 	}
 }
 
-// TestCostOfTricks: a teacher predicts what is learned, and iterations repeat all of it.
+// TestCostOfTricks: a teacher predicts what is learned, iterations repeat all of it, and with mkd a mean predicts what
+// is learned twice.
 func TestCostOfTricks(t *testing.T) {
 	sum := func(tricks ...string) (sum int) {
 		info, err := method.Lookup("er")
@@ -179,7 +181,7 @@ func TestCostOfTricks(t *testing.T) {
 		tricks []string
 		want   int
 	}{{nil, 60}, {[]string{"lb"}, 60}, {[]string{"kdc"}, 80}, {[]string{"kdc*"}, 80}, {[]string{"mi"}, 300},
-		{[]string{"kdc", "mi"}, 400}, {[]string{"rv"}, 60}} {
+		{[]string{"kdc", "mi"}, 400}, {[]string{"mkd"}, 140}, {[]string{"rv"}, 60}} {
 		if got := sum(c.tricks...); got != c.want {
 			t.Errorf("er with %v: %d forward passes, want %d", c.tricks, got, c.want)
 		}

@@ -33,15 +33,23 @@ func live() float64 {
 }
 
 // TestNeeds compares what a run is said to need at least, and its estimated peak, with what it holds in the end of its
-// steps: for ER with an MLP, and with OCL_LONG for all methods with both networks.
+// steps: for ER with an MLP, alone and with tricks that keep further networks, and with OCL_LONG for all methods with
+// both networks.
 func TestNeeds(t *testing.T) {
 	for _, info := range method.Catalogue() {
-		for _, network := range []string{"resnet18", "mlp"} {
+		for _, network := range []string{"resnet18", "mlp", "mlp+ema", "mlp+mkd"} {
+			network, trick, with := strings.Cut(network, "+")
+			if with && info.Name != "er" {
+				continue
+			}
 			if info.OwnNetworks && network == "mlp" || os.Getenv("OCL_LONG") == "" && (network != "mlp" || info.Name != "er") {
 				continue
 			}
-			t.Run(info.Name+"/"+network, func(t *testing.T) {
+			t.Run(info.Name+"/"+network+"/"+trick, func(t *testing.T) {
 				c := smallRun(info.Name)
+				if with {
+					c.Tricks = []string{trick}
+				}
 				c.Network.Name, c.Network.Hidden = network, []int{600, 400}
 				if info.OwnNetworks {
 					c.Method = map[string]map[string]any{info.Name: {"sleep_vae_steps": 2, "sleep_classifier_steps": 2}}

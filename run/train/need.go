@@ -62,9 +62,10 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 	if learned[method.Learn] > 1 { // the gradient of a second batch
 		copies++
 	}
-	if learned[method.Predict]+learned[method.Score] > 0 { // another network, with its gradients
+	if learned[method.Predict]+learned[method.Score] > 0 && !s.Followed() { // another network, with its gradients
 		copies += 2
 	}
+	copies += 2 * float64(s.Networks())
 	list = append(list, Need{What: "copies of the parameters", Bytes: copies * params, Key: wide})
 	if learned[method.Gradients] > 0 {
 		list = append(list, Need{What: gradients, Bytes: 2 * params, Key: wide})

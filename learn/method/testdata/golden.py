@@ -241,3 +241,31 @@ for at in [out] + out["steps"]:
     key = "start" if at is out else "params"
     at[key] = at[key] + [round(1 / PCR_TAU, 7)]
 write("pcr.json", dict(out, tau=PCR_TAU))
+
+# mkd: the answers of an exponential mean of the network, for mirrored images and for the images as they came. Both losses
+# are cross entropies, which differ from the divergences by what no parameter changes.
+MKD_WEIGHT, MKD_T, MKD_ALPHA = 2.5, 3.0, 0.2
+mean = None
+
+
+def mkd(theta, t, incoming, drawn):
+    global mean
+    now = [p.detach().clone() for p in theta]
+    mean = now if mean is None else [(1 - MKD_ALPHA) * m + MKD_ALPHA * p for m, p in zip(mean, now)]
+
+    def follow(z, answers):
+        return MKD_T**2 * F.cross_entropy(z / MKD_T, F.softmax(answers / MKD_T, 1))
+
+    def both(rows):
+        x, y = images(rows), labels(rows)
+        answers = logits(mean, mirrored(x))
+        z = logits(theta, mirrored(x))
+        return F.cross_entropy(z, y) + MKD_WEIGHT / 2 * (follow(z, answers) + follow(logits(theta, x), answers))
+
+    return both(incoming) + (both(drawn[0]) if drawn[0] else 0)
+
+
+theta, out = run("mkd", classifier, mkd, 1)
+last = [(1 - MKD_ALPHA) * m + MKD_ALPHA * p.detach() for m, p in zip(mean, theta)]
+half = [round(v, 7) for m, p in zip(last, theta) for v in ((m + p.detach()) / 2).flatten().tolist()]
+write("mkd.json", dict(out, weight=MKD_WEIGHT, temperature=MKD_T, alpha=MKD_ALPHA, predicting=half))
