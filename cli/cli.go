@@ -166,12 +166,11 @@ func sentence(fault string) string { return ended(shortened(onePrefix(escape.Lin
 
 // packages are the packages whose errors begin with their name, which a command removes because it is for programmers.
 // A name that is also that of a key, a format or a data set is not among them.
-var packages = []string{"api", "arch", "augment", "backbone", "bench", "calibrate", "checkpoint", "client", "compare", "config",
-	"daemon", "data", "doctor", "embed", "experiment", "fetch", "findings", "identity",
-	"journal", "kernel", "labelstudio", "learner", "live", "load", "loss", "method", "metric", "nn", "optim", "paper",
-	"plan", "predict",
-	"report", "reproduce", "result", "rng", "serve", "served", "sheet", "shift", "stream",
-	"study", "survey", "train", "trained", "tune", "watch"}
+var packages = []string{"api", "arch", "augment", "backbone", "bench", "calibrate", "checkpoint", "client",
+	"compare", "config", "daemon", "data", "doctor", "embed", "experiment", "fetch", "findings", "identity",
+	"journal", "kernel", "labelstudio", "learner", "live", "load", "loss", "method", "metric", "nn", "optim",
+	"paper", "plan", "predict", "probe", "report", "reproduce", "result", "rng", "serve", "served", "sheet",
+	"shift", "stream", "study", "survey", "train", "trained", "tune", "watch"}
 
 // onePrefix is a line of a message that has passed through several packages, without their names behind the first
 // prefix. Files and other places stay, also a file that is called like a package.

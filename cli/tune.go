@@ -77,7 +77,8 @@ func newTune() *cobra.Command {
 }
 
 // decidedByTuning are the keys that a tuning sets itself.
-var decidedByTuning = []string{"protocol", "eval", "eval_every", "eval_sample", "tune.grid", "tune.seed"}
+var decidedByTuning = []string{"protocol", "eval", "eval_every", "eval_sample", "eval_online", "eval_ahead", "eval_probe",
+	"tune.grid", "tune.seed"}
 
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()

@@ -69,6 +69,7 @@ type Method struct {
 	About      string // what it is, in words; messages about unknown names look there too
 	UsesMemory bool
 	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
+	Offline    bool // it learns all tasks at once, several times
 	// OwnNetworks says that it makes its networks itself and reads no key network.*.
 	OwnNetworks bool
 	// NoGradient says that it computes its classifier from sums and reads no key network.* and optimizer.*.

@@ -138,6 +138,9 @@ type Config struct {
 	Eval        string // seen | all | final; "" is by scenario
 	EvalEvery   int    // also evaluate after every so many steps, on the tasks seen; 0 is never
 	EvalSample  int    // test images of each class in these evaluations; 0 is all
+	EvalOnline  bool   // predict each incoming batch before it is learned
+	EvalAhead   int    // predict the batch that comes so many steps after the next one; 0 is none
+	EvalProbe   int    // training images of each class to which a probe is fitted at the end; 0 is no probe
 	Seed        uint64
 	Seeds       Seeds
 	Runs        int // seeds Seed, Seed+1, … for each method

@@ -48,6 +48,7 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 	s.checkMethods(&f, c)
 	s.checkMemory(&f, c)
 	s.checkClassifiers(&f, c)
+	s.checkMeasured(&f, c)
 	s.checkTraining(&f, c)
 	s.checkTricks(&f, c)
 	checkTune(&f, c)

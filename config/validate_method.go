@@ -104,6 +104,28 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 }
 
+// checkMeasured holds what is measured beside the evaluations against the methods, some of which cannot predict between
+// two steps, or have no features.
+func (s *Schema) checkMeasured(f *faults, c Config) {
+	for _, name := range c.Methods {
+		m, _ := lookup(s.Methods, name)
+		for key, given := range map[string]bool{"eval_online": c.EvalOnline, "eval_ahead": c.EvalAhead > 0} {
+			switch {
+			case given && m.Scratch:
+				f.add(key, "%s trains a network from scratch before each prediction, so it cannot predict at every step. Remove %s, or %s from --method",
+					name, key, name)
+			case given && m.Offline:
+				f.add(key, "%s learns all images at once, several times, so no image is new to it. Remove %s, or %s from --method",
+					name, key, name)
+			}
+		}
+		if c.EvalProbe > 0 && m.OwnNetworks {
+			f.add("eval_probe", "a probe needs the features of one network, but %s has several. Remove eval_probe, or %s from --method",
+				name, name)
+		}
+	}
+}
+
 // digests matches the digest of a file of weights.
 var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 

@@ -27,6 +27,7 @@ var iblurry = Kind{
 	CheckTasks: manyTasks,
 	check:      checkMixed,
 	common:     func(*data.Set) bool { return true },
+	mixes:      true,
 	divide: func(d input) []taskImages {
 		src, order := rng.New(d.o.Seed, "stream/iblurry"), classOrder(d.set, d.o)
 		lists, t := byClass(d.set.Classes, d.set.Train.Y, d.train), d.o.Tasks
@@ -62,6 +63,7 @@ var siblurry = Kind{
 	CheckTasks: manyTasks,
 	check:      checkMixed,
 	common:     func(*data.Set) bool { return true },
+	mixes:      true,
 	divide: func(d input) []taskImages {
 		src, order := rng.New(d.o.Seed, "stream/siblurry"), classOrder(d.set, d.o)
 		lists := byClass(d.set.Classes, d.set.Train.Y, d.train)
@@ -118,6 +120,7 @@ var gaussian = Kind{
 	CheckTasks:   manyTasks,
 	check:        checkMixed,
 	common:       func(*data.Set) bool { return true },
+	mixes:        true,
 	divide: func(d input) []taskImages {
 		src := rng.New(d.o.Seed, "stream/gaussian")
 		place := make([]float64, d.set.Classes)
@@ -219,4 +222,18 @@ func (s *Tasks) Observed(task, batches int) []bool {
 		}
 	}
 	return seen
+}
+
+// Came says how many training images of each class come in a task, by label. It is nil unless tasks share one test set
+// and differ in nothing but that.
+func (s *Tasks) Came(task int) []int {
+	kind, err := LookupKind(s.opts.Kind)
+	if err != nil || !kind.mixes || !s.info.CommonTest {
+		return nil
+	}
+	came := make([]int, s.info.Classes)
+	for _, i := range s.train.lists[task] {
+		came[s.train.from.Y[i]]++
+	}
+	return came
 }

@@ -36,6 +36,7 @@ type Kind struct {
 	divide func(d input) []taskImages
 	// common says whether the data have one test set for all tasks; nil means no.
 	common func(set *data.Set) bool
+	mixes  bool // tasks differ in how often each class comes, and in nothing else
 	// scenario returns the scenario if it depends on the data; nil means Scenario.
 	scenario func(set *data.Set) ocl.Scenario
 }

@@ -94,6 +94,7 @@ type Tasks struct {
 	startAt  int
 	batch    *buffer
 	spare    *buffer // for Test, nil while a Test is ranged over
+	peeked   *buffer // for Peek, nil before the first
 }
 
 var (
@@ -297,6 +298,25 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 			s.train.shifted[task] = nil // delivered once
 		}
 	}
+}
+
+// Peek is a batch of a task as Train delivers it, before or after that, for measurements: it is not learned, and counts
+// as not delivered. A batch behind the last one of the task is empty. It holds until the next Peek.
+func (s *Tasks) Peek(task, batch int) (ocl.Batch, error) {
+	if err := s.checkTask(task); err != nil {
+		return ocl.Batch{}, err
+	}
+	at, n := batch*s.opts.Batch, len(s.train.lists[task])
+	if at >= n {
+		if s.used[task] && s.train.shifted != nil {
+			s.train.shifted[task] = nil // all of it was seen again
+		}
+		return ocl.Batch{}, nil
+	}
+	if s.peeked == nil {
+		s.peeked = newBuffer(s.opts.Batch, s.set)
+	}
+	return s.fill(s.peeked, &s.train, min(s.opts.Batch, n-at), func(i int) sample { return sample{int32(task), int32(at + i)} })
 }
 
 // Test delivers the images of a test set in the order of the data set, and those of the kind shift in their shuffled

@@ -36,6 +36,12 @@ type Stream interface {
 	// Observed says which classes have come in earlier tasks and in so many batches of a task; nil where tasks have test
 	// sets of their own, or all classes come in the first task.
 	Observed(task, batches int) []bool
+	// Peek is a batch of a task as Train delivers it, for measurements at any time: it is not learned. A batch behind the
+	// last one is empty. Where all tasks are learned together, batches are those that each task would have alone.
+	Peek(task, batch int) (ocl.Batch, error)
+	// Came says how many training images of each class come in a task, by label; nil unless tasks share one test set and
+	// differ in nothing but that.
+	Came(task int) []int
 	Skipped() []int     // tasks of the whole stream that are left out
 	MemoryBytes() int64 // of the images that it makes and keeps
 }

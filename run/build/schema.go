@@ -38,7 +38,7 @@ func Schema() *config.Schema {
 			own = config.ClassifierNCM
 		}
 		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, Origin: originOf(info.Origin()),
-			About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred,
+			About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, Offline: info.Offline,
 			OwnNetworks: info.OwnNetworks, NoGradient: info.Solves != nil,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})

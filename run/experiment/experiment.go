@@ -448,7 +448,7 @@ func (x *Experiment) examineNetwork(j Job, info ocl.StreamInfo) error {
 	x.network[kind] = network{
 		train.Network{FLOPs: net.Info().FLOPs, Frozen: net.Info().Frozen.FLOPs, Latent: j.Config.Replay.Latent && !own,
 			Stored: build.SampleBytes(info, net, j.Config),
-			Params: net.Footprint().Params(), Memory: net.Footprint()},
+			Params: net.Footprint().Params(), Features: net.Info().FeatureDim, Memory: net.Footprint()},
 		config.Engine{Kernel: net.Info().Engine.Kernel, Convolution: convolution},
 	}
 	if own {

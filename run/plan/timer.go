@@ -99,7 +99,8 @@ func (t *Timer) Speed(ctx context.Context, x *experiment.Experiment, name string
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
 	cfg.Tricks = []string{config.NoTrick}
 	cfg.Parent = config.Parent{} // a parent's state does not change the time of a step
-	cfg.Eval, cfg.EvalEvery = config.EvalFinal, 0
+	cfg.Eval, cfg.EvalEvery, cfg.EvalSample = config.EvalFinal, 0, 0
+	cfg.EvalOnline, cfg.EvalAhead, cfg.EvalProbe = false, 0, 0
 	if cfg.Memory == 0 {
 		cfg.Memory = config.DefaultMemory
 	}

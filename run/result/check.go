@@ -80,8 +80,8 @@ func checkForeign(r *Result) error {
 		r.Evaluations != nil || r.Memory != nil {
 		return errors.New("foreign and what only a run of ocl has are both given, such as key or memory")
 	}
-	if follow := MetricsOf(r.Accuracy, r.Stream.CommonTest, nil); !reflect.DeepEqual(follow, r.Metrics) {
-		return errors.New("metrics do not follow from accuracy, but those of a foreign result must")
+	if err := followed("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, nil)); err != nil {
+		return fmt.Errorf("metrics do not follow from accuracy, but those of a foreign result must: %w", err)
 	}
 	return nil
 }
@@ -235,10 +235,27 @@ func checkEvaluations(r *Result) error {
 			return err
 		}
 	}
-	if r.Seen == nil {
-		return nil
+	tasks := len(r.Stream.Tasks)
+	for i, of := range r.Incoming {
+		at := fmt.Sprintf("incoming[%d]", i)
+		if i > 0 && of.Ahead <= r.Incoming[i-1].Ahead {
+			return fmt.Errorf("%s.ahead is %d, but must rise", at, of.Ahead)
+		}
+		if len(of.Right) > tasks || len(of.Right) != len(of.Samples) {
+			return fmt.Errorf("%s counts %d and %d tasks, but must count the same, at most %d", at, len(of.Right),
+				len(of.Samples), tasks)
+		}
+		for t, n := range of.Right {
+			if n > of.Samples[t] {
+				return fmt.Errorf("%s.right[%d] is %d, but there are %d samples", at, t, n, of.Samples[t])
+			}
+		}
 	}
-	return checkRow("seen", r.Seen, len(r.Stream.Tasks), fraction)
+	if p := r.Probe; p != nil && p.Right > p.Samples {
+		return fmt.Errorf("probe.right is %d, but there are %d samples", p.Right, p.Samples)
+	}
+	return errors.Join(checkRow("seen", r.Seen, tasks, fraction), checkRow("retained", r.Retained, tasks, fraction),
+		checkMatrix("cumulative", r.Cumulative, tasks, tasks, fraction))
 }
 
 func checkMemory(r *Result) error {

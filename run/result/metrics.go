@@ -27,6 +27,11 @@ type Metrics struct {
 	StabilityGap               *float64 `json:"stability_gap,omitempty"`
 	SeenAUC                    *float64 `json:"seen_auc,omitempty"`
 	SeenLast                   *float64 `json:"seen_last,omitempty"`
+	CumulativeForgetting       *float64 `json:"cumulative_forgetting,omitempty"`
+	Retention                  *float64 `json:"retention,omitempty"`
+	OnlineAccuracy             *float64 `json:"online_accuracy,omitempty"`
+	NearFutureAccuracy         *float64 `json:"near_future_accuracy,omitempty"`
+	ProbedAccuracy             *float64 `json:"probed_accuracy,omitempty"`
 }
 
 // metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through
@@ -82,6 +87,25 @@ var metrics = []Metric{
 	{"seen_last", "A_last", "accuracy on the classes that have come, at the end; of blurry streams", 0,
 		func(m *Metrics) **float64 { return &m.SeenLast },
 		func(m measured) float64 { return m.seenLast }},
+	{"cumulative_forgetting", "cumulative forgetting",
+		"mean over the earlier tasks k of the best accuracy on the tasks up to k together, as one of their classes, minus the last",
+		0, func(m *Metrics) **float64 { return &m.CumulativeForgetting },
+		func(m measured) float64 { return metric.CumulativeForgetting(m.cumulative) }},
+	{"retention", "retention",
+		"mean over the earlier tasks of the last accuracy on held-out samples of what came in each", 0,
+		func(m *Metrics) **float64 { return &m.Retention },
+		func(m measured) float64 { return metric.Retention(m.retained) }},
+	{"online_accuracy", "online accuracy", "share of the samples of the stream that were predicted correctly just before they were learned; with eval_online",
+		0, func(m *Metrics) **float64 { return &m.OnlineAccuracy },
+		func(m measured) float64 { return metric.OnlineAccuracy(m.online.Right, m.online.Samples) }},
+	{"near_future_accuracy", "near-future accuracy",
+		"share of the samples of the stream that were predicted correctly so many steps before they were learned; with eval_ahead",
+		0, func(m *Metrics) **float64 { return &m.NearFutureAccuracy },
+		func(m measured) float64 { return metric.NearFutureAccuracy(m.ahead.Right, m.ahead.Samples) }},
+	{"probed_accuracy", "probed accuracy",
+		"accuracy of a logistic regression on the features of the network after the last task; with eval_probe", 0,
+		func(m *Metrics) **float64 { return &m.ProbedAccuracy },
+		func(m measured) float64 { return metric.ProbedAccuracy(m.probe.Right, m.probe.Samples) }},
 }
 
 // dropWindow is w of [metric.LargestDrop].
@@ -89,7 +113,7 @@ const dropWindow = 10
 
 // laterMetrics are those that older results lack.
 var laterMetrics = []string{"min_accuracy", "worst_case_accuracy", "largest_drop", "stability_gap", "seen_auc",
-	"seen_last"}
+	"seen_last", "cumulative_forgetting", "retention", "online_accuracy", "near_future_accuracy", "probed_accuracy"}
 
 // Metric describes one field of [Metrics].
 type Metric struct {
@@ -153,11 +177,47 @@ type measured struct {
 	// accuracies on the classes that have come: in the middle of tasks, and at the end
 	seenBetween []float64
 	seenLast    float64
+
+	cumulative    [][]float64 // as in Result, up to the last row that was evaluated
+	retained      []float64   // at the end, by task
+	online, ahead Incoming
+	probe         Probe
 }
 
-// MetricsOf computes the metrics of a classifier. accuracy, commonTest and evaluations are as in [Result] and [Stream].
-// evaluations and seen are those of the first classifier of a run, and nil for the others.
-func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation, seen ...*float64) Metrics {
+// MetricsOf computes the metrics that follow from the accuracies of a classifier alone. accuracy, commonTest and
+// evaluations are as in [Result] and [Stream]; evaluations are those of the first classifier of a run, and nil for the
+// others.
+func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
+	return measuredOf(accuracy, commonTest, evaluations).metrics()
+}
+
+// Follow are the metrics that follow from all that a result has of its first classifier.
+func (r *Result) Follow() Metrics {
+	m := measuredOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)
+	rows := len(m.matrix.Rows)
+	if rows > 0 && rows <= len(r.Seen) && r.Seen[rows-1] != nil {
+		m.seenLast = *r.Seen[rows-1]
+	}
+	for _, row := range r.Cumulative[:min(rows, len(r.Cumulative))] {
+		m.cumulative = append(m.cumulative, orNaN(row))
+	}
+	if r.Retained != nil {
+		m.retained = orNaN(r.Retained)
+	}
+	for _, of := range r.Incoming {
+		if of.Ahead == 0 {
+			m.online = of
+		} else {
+			m.ahead = of
+		}
+	}
+	if r.Probe != nil {
+		m.probe = *r.Probe
+	}
+	return m.metrics()
+}
+
+func measuredOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) measured {
 	m := measured{matrix: MatrixOf(accuracy, commonTest), seenLast: math.NaN()}
 	for _, e := range evaluations {
 		m.between = append(m.between, orNaN(e.Accuracy))
@@ -165,12 +225,17 @@ func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation,
 			m.seenBetween = append(m.seenBetween, *e.Seen)
 		}
 	}
-	if n := len(m.matrix.Rows); n > 0 && n <= len(seen) && seen[n-1] != nil {
-		m.seenLast = *seen[n-1]
-	}
-	if !commonTest {
+	if rows := m.matrix.Rows; !commonTest {
 		m.trace = traceOf(m.matrix, evaluations)
+		if n := len(rows); n > 0 {
+			m.retained = rows[n-1][:min(n, len(rows[n-1]))]
+		}
 	}
+	return m
+}
+
+// metrics are those that are defined.
+func (m measured) metrics() Metrics {
 	var out Metrics
 	for _, d := range metrics {
 		if v := d.of(m); !math.IsNaN(v) {
@@ -223,28 +288,30 @@ func orNaN(row []*float64) []float64 {
 // ErrEdited says that a result is not what its run wrote.
 var ErrEdited = errors.New("somebody has changed it")
 
+// followed says whether metrics are those that follow; older results lack some.
+func followed(at string, has, follows Metrics) error {
+	for _, m := range AllMetrics() {
+		a, b := m.Of(has), m.Of(follows)
+		if a == nil && m.Later() {
+			continue
+		}
+		if (a == nil) != (b == nil) || a != nil && *a != *b {
+			return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key,
+				optional(a), optional(b), ErrEdited)
+		}
+	}
+	return nil
+}
+
 // CheckMetrics says whether the metrics of a result follow from its accuracies. The error wraps [ErrEdited]; it does
 // not name the file.
 func CheckMetrics(r *Result) error {
-	check := func(at string, has, follows Metrics) error {
-		for _, m := range AllMetrics() {
-			a, b := m.Of(has), m.Of(follows)
-			if a == nil && m.Later() {
-				continue
-			}
-			if (a == nil) != (b == nil) || a != nil && *a != *b {
-				return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key,
-					optional(a), optional(b), ErrEdited)
-			}
-		}
-		return nil
-	}
-	if err := check("metrics", r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations, r.Seen...)); err != nil {
+	if err := followed("metrics", r.Metrics, r.Follow()); err != nil {
 		return err
 	}
 	for _, name := range r.Config.Classifiers {
 		if c, there := r.Classifiers[name]; there {
-			if err := check("classifiers."+name+".metrics", c.Metrics,
+			if err := followed("classifiers."+name+".metrics", c.Metrics,
 				MetricsOf(c.Accuracy, r.Stream.CommonTest, nil)); err != nil {
 				return err
 			}

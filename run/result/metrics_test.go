@@ -72,11 +72,11 @@ func TestMetricsOf(t *testing.T) {
 	}{
 		{"the example of package metric", [][]*float64{numbers(0.75, 0.125, 0.25), numbers(0.5, 0.75, 0.375),
 			numbers(0.25, 0.5, 0.75)}, false, nil,
-			`{"average_accuracy":0.5,"average_forgetting":0.375,"forgetting_all_tasks":0.25,"bwt_plus":0,"fwt":0.25,"learning_accuracy":0.75,"average_incremental_accuracy":0.625}`},
+			`{"average_accuracy":0.5,"average_forgetting":0.375,"forgetting_all_tasks":0.25,"bwt_plus":0,"fwt":0.25,"learning_accuracy":0.75,"average_incremental_accuracy":0.625,"retention":0.375}`},
 		{"stopped after the first task", [][]*float64{numbers(0.75, -1), numbers(-1, -1)}, false, nil,
 			`{"average_accuracy":0.75,"learning_accuracy":0.75,"average_incremental_accuracy":0.75}`},
 		{"after the last task alone", [][]*float64{numbers(-1, -1), numbers(0.5, 0.25)}, false, nil,
-			`{"average_accuracy":0.375}`},
+			`{"average_accuracy":0.375,"retention":0.5}`},
 		{"a common test set", [][]*float64{numbers(0.75), numbers(0.25)}, true, nil,
 			`{"average_accuracy":0.25,"average_forgetting":0.5,"forgetting_all_tasks":0.5,"average_incremental_accuracy":0.5}`},
 		{"evaluations in the middle of tasks", [][]*float64{numbers(0.75, -1), numbers(-1, -1)}, false,

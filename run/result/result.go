@@ -46,8 +46,19 @@ type Result struct {
 	// Seen is the accuracy of the first classifier on the test images of the classes that have come so far, each predicted
 	// as one of these, after each task. It is nil where tasks have test sets of their own, or all classes come in the
 	// first task.
-	Seen    []*float64 `json:"seen,omitempty"`
-	Metrics Metrics    `json:"metrics"`
+	Seen []*float64 `json:"seen,omitempty"`
+	// Cumulative is the accuracy of the first classifier [after task t][k ≤ t] on the test images of the tasks up to k
+	// together, each predicted as one of their classes. It is nil where tasks share a test set, where not every task was
+	// evaluated, and where the classifier has no score for each class.
+	Cumulative [][]*float64 `json:"cumulative,omitempty"`
+	// Retained is the accuracy of the first classifier after the last task, on held-out images of the classes that came in
+	// each task. It is nil where tasks have test sets of their own, which say that, and where tasks differ in more than
+	// how often each class comes.
+	Retained []*float64 `json:"retained,omitempty"`
+	// Incoming counts images of the stream that were predicted before they were learned (eval_online, eval_ahead).
+	Incoming []Incoming `json:"incoming,omitempty"`
+	Probe    *Probe     `json:"probe,omitempty"` // after the last task, with eval_probe
+	Metrics  Metrics    `json:"metrics"`
 	// Calibration says what the probabilities of the first classifier are worth after the last task; nil in older files,
 	// and where too little was tested.
 	Calibration *Calibration `json:"calibration,omitempty"`
@@ -221,6 +232,23 @@ type Task struct {
 	Classes []int  `json:"classes"`
 	Train   int    `json:"train"`
 	Test    int    `json:"test"`
+}
+
+// Incoming counts images of the stream that the first classifier predicted, some steps before they were learned, by the
+// task that brought them.
+type Incoming struct {
+	Ahead   int   `json:"ahead"` // steps between the prediction and the step that learned them; 0 is just before it
+	Right   []int `json:"right"`
+	Samples []int `json:"samples"`
+}
+
+// Probe is what a logistic regression on the features of the network predicts (learn/probe).
+type Probe struct {
+	Trained    int  `json:"trained"` // images of the stream that it was fitted to
+	Iterations int  `json:"iterations"`
+	Converged  bool `json:"converged"`
+	Right      int  `json:"right"` // of the test images of all tasks
+	Samples    int  `json:"samples"`
 }
 
 // Evaluation is one in the middle of a task.

@@ -69,25 +69,32 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
 			at == "calibration" && (a.Calibration == nil || b.Calibration == nil) ||
-			laterMetric(at) && (lacksLater(a) || lacksLater(b)) ||
+			at == "cumulative" && (a.Cumulative == nil || b.Cumulative == nil) ||
+			at == "retained" && (a.Retained == nil || b.Retained == nil) ||
+			laterMetric(at, a, b) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
 	}}
 	c.compare("", trees[0], trees[1])
 	return c.differences, c.values, nil
 }
 
-// laterMetric says whether a key is that of a metric that older results lack.
-func laterMetric(at string) bool {
-	key, is := strings.CutPrefix(at, "metrics.")
-	return is && slices.Contains(laterMetrics, key)
-}
-
-// lacksLater says whether a result has none of these.
-func lacksLater(r *Result) bool {
-	return !slices.ContainsFunc(AllMetrics(), func(m Metric) bool {
-		return m.Later() && m.Of(r.Metrics) != nil
+// laterMetric says whether a key is that of a metric that older results lack, and one of two results lacks it.
+func laterMetric(at string, a, b *Result) bool {
+	of := metricKey.FindStringSubmatch(at)
+	return of != nil && slices.ContainsFunc(metrics, func(m Metric) bool {
+		lacks := func(r *Result) bool {
+			all := r.Metrics
+			if of[1] != "" {
+				all = r.Classifiers[of[1]].Metrics
+			}
+			return m.Of(all) == nil
+		}
+		return m.Key == of[2] && m.Later() && (lacks(a) || lacks(b))
 	})
 }
+
+// metricKey is the key of a metric, of the first classifier or of one that it names.
+var metricKey = regexp.MustCompile(`^(?:classifiers\.([^.]+)\.)?metrics\.(\w+)$`)
 
 // taskName is the key of the name of a task.
 var taskName = regexp.MustCompile(`^stream\.tasks\[\d+\]\.name$`)

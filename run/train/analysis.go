@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"ocl"
 	"ocl/nn"
@@ -18,6 +19,10 @@ func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	for i := range all {
 		all[i] = evaluation{accuracy: undefined(info.TestSets()), right: make([]int, info.Classes),
 			all: make([]int, info.Classes)}
+		if i == 0 && c.cumulates && !c.plain {
+			all[i].upTo = c.upTo(info, t)
+			all[i].under, all[i].sizes = make([]int, t+1), make([]int, t+1)
+		}
 		if c.plain || info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
 			continue
 		}
@@ -27,6 +32,24 @@ func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 		}
 	}
 	return all
+}
+
+// upTo are, for each task up to t, its classes of which no earlier task has any. Those that were learned before the
+// stream belong to its first task.
+func (c *Classifiers) upTo(info ocl.StreamInfo, t int) [][]int {
+	list, had := make([][]int, t+1), map[int]bool{}
+	for k, classes := range classesOf(info)[:t+1] {
+		if k == 0 {
+			classes = append(slices.Clone(c.before), classes...)
+		}
+		for _, class := range classes {
+			if !had[class] {
+				list[k] = append(list[k], class)
+			}
+			had[class] = true
+		}
+	}
+	return list
 }
 
 // take stores the results of the evaluation after task t.

@@ -21,6 +21,8 @@ type Classifiers struct {
 	NCM    *learner.NCM  // nil where it is not wanted
 	plain  bool          // without error analysis
 	before []int         // classes learned before the stream, rising
+
+	cumulates bool // the first has a score for each class, and measures the tasks so far together
 }
 
 // NewClassifiers refuses class means for a learner without a memory.

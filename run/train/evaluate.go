@@ -8,7 +8,9 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/nn"
 	"ocl/nn/tensor"
+	"ocl/run/build"
 	"ocl/run/metric"
 	"ocl/run/result"
 )
@@ -28,7 +30,7 @@ func testSets(info ocl.StreamInfo, eval string, t int) []int {
 
 // evaluator measures a learner on the test sets of its stream.
 type evaluator struct {
-	stream      ocl.Stream
+	stream      build.Stream
 	learner     ocl.Learner
 	classifiers Classifiers
 	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
@@ -40,14 +42,19 @@ type evaluator struct {
 }
 
 // newEvaluator measures a learner that had learned the classes before.
-func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
+func newEvaluator(c config.Config, st build.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
 	e.stream, e.learner, e.sample = st, l, c.EvalSample
 	if e.classifiers, err = NewClassifiers(c.Classifiers, l); err != nil {
 		return e, err
 	}
 	e.classifiers.before = before
+	e.classifiers.cumulates = c.Eval != config.EvalFinal && !st.Info().CommonTest && st.Start() == 0 &&
+		(e.classifiers.means() != nil || e.classifiers.ByLogits(0))
 	e.midTask, err = NewClassifiers(c.Classifiers[:1], l)
 	e.midTask.plain = true
+	if err == nil && c.EvalProbe > 0 {
+		err = e.classifiers.checkProbe()
+	}
 	return e, err
 }
 
@@ -105,6 +112,12 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 		if e.seen != nil {
 			found[0].among(e.seen, b.Y, c, out.Logits)
 		}
+		if found[0].upTo != nil {
+			err = found[0].cumulate(set, b.Y, c.scorer(out, len(found[0].all)))
+		}
+		if err != nil {
+			return err
+		}
 		all += len(b.Y)
 		count(arrived)
 	}
@@ -125,6 +138,10 @@ type evaluation struct {
 	logits     *metric.Logits   // nil without, and where the classifier does not predict by logits
 
 	seenRight, seenAll int // test samples of the classes that have come, each predicted as one of these
+
+	upTo  [][]int // [k ≤ t]: the classes of task k, of which no earlier task has any; nil where nobody asks
+	under []int   // [k]: test samples of the tasks up to k, each predicted as one of their classes, that are right
+	sizes []int   // [k]: test samples of task k
 }
 
 // among counts samples of the classes that have come. A classifier by logits predicts the one of them with the largest.
@@ -157,6 +174,62 @@ func (e *evaluation) seenAccuracy() *float64 {
 	}
 	v := float64(e.seenRight) / float64(e.seenAll)
 	return &v
+}
+
+// scorer gives the scores of a row of a batch for each of so many classes, by the logits or the class means of the
+// first classifier. A class without a mean has −Inf. The scores hold until the next call.
+func (c *Classifiers) scorer(out nn.Outputs, classes int) func(row int) ([]float64, error) {
+	means, scores := c.means(), make([]float64, classes)
+	return func(row int) ([]float64, error) {
+		if means == nil {
+			for k, v := range out.Logits.Row(row)[:classes] {
+				scores[k] = float64(v)
+			}
+			return scores, nil
+		}
+		err := means.Squares(scores, out.Features.Row(row))
+		for k := range scores {
+			scores[k] = -scores[k]
+		}
+		return scores, err
+	}
+}
+
+// cumulate counts samples of the test set of a task. scores gives those of a row.
+func (e *evaluation) cumulate(set int, y []ocl.Label, scores func(row int) ([]float64, error)) error {
+	if set >= len(e.upTo) {
+		return nil
+	}
+	e.sizes[set] += len(y)
+	for i, label := range y {
+		z, err := scores(i)
+		if err != nil {
+			return err
+		}
+		best := -1
+		for k, classes := range e.upTo {
+			for _, class := range classes {
+				if best < 0 || z[class] > z[best] || z[class] == z[best] && class < best {
+					best = class
+				}
+			}
+			if k >= set && best == int(label) {
+				e.under[k]++
+			}
+		}
+	}
+	return nil
+}
+
+// cumulative are the accuracies on the tasks up to each.
+func (e *evaluation) cumulative() []*float64 {
+	row, n := make([]*float64, len(e.upTo)), 0
+	for k, right := range e.under {
+		n += e.sizes[k]
+		v := float64(right) / float64(n)
+		row[k] = &v
+	}
+	return row
 }
 
 // sampled is the part of a batch that an evaluation tests: of each class the first images of the data set, where only
@@ -256,6 +329,12 @@ func (r *run) evaluate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := clock(&r.found.Seconds.Test, func() (err error) {
+		r.found.Probe, err = r.probed(ctx)
+		return err
+	}); err != nil {
+		return r.stopOn(ctx, err)
+	}
 	for i := range found {
 		r.found.measured[i].take(r.at.Task, &found[i], info, &r.tests.classifiers)
 	}
@@ -265,7 +344,25 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.tests.seen != nil {
 		r.found.Seen[r.at.Task] = found[0].seenAccuracy()
 	}
+	if found[0].upTo != nil {
+		r.found.Cumulative = append(r.found.Cumulative, found[0].cumulative())
+	}
+	if r.at.Task == len(info.Tasks)-1 {
+		r.found.Retained = r.retained(found[0].perClass())
+	}
 	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
+}
+
+// retained is the accuracy on held-out samples of what came in each task, given the one of each class.
+func (r *run) retained(perClass []float64) (list []*float64) {
+	for t := range r.Stream.Info().Tasks {
+		came := r.Stream.Came(t)
+		if came == nil {
+			return nil
+		}
+		list = append(list, finite(metric.HeldOut(came, perClass)))
+	}
+	return list
 }
 
 // evaluateMidTask evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It

@@ -121,6 +121,9 @@ func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
 	if r.Events.StepBegin != nil {
 		r.Events.StepBegin()
 	}
+	if err := r.foresee(ctx, b); err != nil {
+		return err
+	}
 	stats, err := r.observe(ctx, b)
 	if errors.Is(err, errInterrupted) {
 		return err

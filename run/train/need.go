@@ -49,6 +49,10 @@ func needs(c config.Config, net Network, experts bool, of ocl.StreamInfo, images
 		list = append(list, Need{What: "sums over the samples", Bytes: 8 * float64(info.Solves(s).Numbers),
 			Key: "method." + c.Methods[0]})
 	}
+	if c.EvalProbe > 0 {
+		list = append(list, Need{What: "the features of a probe",
+			Bytes: number * float64(probedImages(c, of)) * float64(net.Features), Key: key("eval_probe")})
+	}
 	params := number * float64(net.Params)
 	wide := build.WideKey(c)
 	list = append(list, Need{What: "the parameters and their gradients", Bytes: 2*params + net.Memory.Weights(),

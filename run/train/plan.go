@@ -25,6 +25,8 @@ type Plan struct {
 	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
 	MidTaskFLOPs  []int64 // before each evaluation in the middle of each task
 	MidTask       int     // evaluations in the middle of tasks
+	Foreseen      int     // samples predicted before they are learned, and for a probe; not among TestSamples
+	ForeseeFLOPs  float64 // of what is prepared for that, and of the fit of a probe
 	MemoryBytes   int64   // estimated peak
 	Needs         []Need  // what makes most of the peak
 	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
@@ -53,7 +55,7 @@ func (p Plan) FLOPs() float64 {
 	if n := len(p.MidTaskFLOPs); n > 0 {
 		all += float64(p.MidTask) * float64(p.MidTaskFLOPs[n/2]) // they grow with what is stored
 	}
-	return all
+	return all + float64(p.Foreseen)*float64(p.FLOPsPerImage) + p.ForeseeFLOPs
 }
 
 // Brief is the plan as the events of the run have it.
@@ -79,7 +81,9 @@ type Network struct {
 	Latent bool  // activations of these stages are learned and stored
 	Stored int   // bytes of a stored sample
 	Params int
-	Memory nn.Footprint
+	// numbers in the features of a sample
+	Features int
+	Memory   nn.Footprint
 }
 
 // work is the arithmetic of passes over so many samples, which are worth so many forward passes of one through the
@@ -135,6 +139,14 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 			p.TestSamples += n * tested
 			p.MidTaskFLOPs[t] = prepare
 		}
+		if looks := len(aheads(c)); looks > 0 {
+			each := float64(prepare)
+			if c.Classifiers[0] == config.ClassifierNCM {
+				each += float64(net.work(stored, stored))
+			}
+			p.Foreseen += looks * task.Train
+			p.ForeseeFLOPs += each * float64(st.Batches(t))
+		}
 		if evaluatedAfter(c.Eval, t, n) {
 			for _, set := range testSets(of, c.Eval, t) {
 				p.TestSamples += of.Tasks[set].Test
@@ -147,6 +159,11 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		if s.Reviewed() {
 			p.PrepareFLOPs[t] += net.work(3*stored, stored)
 		}
+	}
+	if c.EvalProbe > 0 {
+		images := probedImages(c, of)
+		p.Foreseen += images + p.Tested
+		p.ForeseeFLOPs += probeIterations * 6 * float64(images) * float64(net.Features) * float64(of.Classes)
 	}
 	if info.OwnNetworks {
 		samples := 0
@@ -192,6 +209,17 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		p.CheckpointBytes += int64(net.Params) * 4 * savedCopies
 	}
 	return p
+}
+
+// probeIterations is about how many iterations the fit of a probe takes.
+const probeIterations = 150
+
+// probedImages is the most training images that a probe is fitted to.
+func probedImages(c config.Config, of ocl.StreamInfo) (images int) {
+	for _, t := range of.Tasks {
+		images += t.Train
+	}
+	return min(images, c.EvalProbe*of.Classes)
 }
 
 // evaluatedAfter says whether there is an evaluation after task t of so many.

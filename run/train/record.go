@@ -22,6 +22,10 @@ type record struct {
 type measurements struct {
 	Evaluations []result.Evaluation `json:"evaluations"` // in the middle of tasks
 	Seen        []*float64          `json:"seen,omitempty"`
+	Cumulative  [][]*float64        `json:"cumulative,omitempty"`
+	Retained    []*float64          `json:"retained,omitempty"`
+	Incoming    incoming            `json:"incoming,omitzero"`
+	Probe       *result.Probe       `json:"probe,omitempty"`
 	Counts      []map[int]int       `json:"counts"` // memory content after each task that ended, by class
 	// and by the task that samples came with; empty if origins are unknown
 	TaskCounts []map[int]int  `json:"task_counts"`

@@ -56,7 +56,9 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	if slices.ContainsFunc(r.found.Seen, func(v *float64) bool { return v != nil }) {
 		res.Seen = r.found.Seen
 	}
-	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations, res.Seen...)
+	res.Cumulative, res.Retained, res.Probe = r.found.Cumulative, r.found.Retained, r.found.Probe
+	res.Incoming = r.found.Incoming.Counts
+	res.Metrics = res.Follow()
 	res.Calibration = r.found.Calibration
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m := learner.MemoryOf(r.learner); m != nil && info.UsesMemory {

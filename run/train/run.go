@@ -231,6 +231,7 @@ func (r *run) build() (err error) {
 	}
 	r.tests.tested = r.Events.Tested
 	r.found = newRecord(len(c.Classifiers), info)
+	r.found.Incoming = newIncoming(c, len(info.Tasks))
 	r.found.Concurrent, r.found.Timed = r.Concurrent, r.Timed
 	r.found.Started = time.Now().UTC().Format(time.RFC3339)
 	r.at.Task = r.Stream.Start()

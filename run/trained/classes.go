@@ -117,6 +117,24 @@ func (j *joined) Observed(task, batches int) (seen []bool) {
 	return seen
 }
 
+// Came is that of the stream, by the labels of the union.
+func (j *joined) Came(task int) (came []int) {
+	for k, n := range j.Stream.Came(task) {
+		if came == nil {
+			came = make([]int, j.info.Classes)
+		}
+		came[j.classes.label[k]] += n
+	}
+	return came
+}
+
+// Peek is that of the stream, with the labels of the union.
+func (j *joined) Peek(task, batch int) (ocl.Batch, error) {
+	b, err := j.Stream.Peek(task, batch)
+	b.Y = j.classes.of(b.Y)
+	return b, err
+}
+
 func (j *joined) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return j.relabelled(j.Stream.Train(task))
 }

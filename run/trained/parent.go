@@ -50,6 +50,7 @@ func LearnOn(folder string, older bool) (config.Config, error) {
 	c.Network.Init, c.Network.InitDigest = "", "" // the parent has started from them
 	c.Data, c.Stream, c.Protocol, c.Eval, c.EvalEvery, c.EvalSample = d.Data, d.Stream, d.Protocol, d.Eval,
 		d.EvalEvery, d.EvalSample
+	c.EvalOnline, c.EvalAhead, c.EvalProbe = d.EvalOnline, d.EvalAhead, d.EvalProbe
 	if (nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}).Check() != nil {
 		c.Engine = config.Engine{} // another machine's
 	}

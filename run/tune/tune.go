@@ -153,7 +153,8 @@ func tuning(c config.Config) config.Config {
 	if c.Protocol != config.ProtocolTuning {
 		c.Stream.HeldOut = nil // what a run is tested on says nothing of its tuning
 	}
-	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
+	c.Protocol, c.Eval, c.EvalEvery, c.EvalSample = config.ProtocolTuning, config.EvalFinal, 0, 0
+	c.EvalOnline, c.EvalAhead, c.EvalProbe = false, 0, 0
 	return c
 }
 

@@ -143,6 +143,8 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"optimizer.momentum":     {values: list{0, 0.9}}, "protocol": {values: list{"standard", "survey"}},
 		"eval": {values: list{"seen", "final"}}, "eval_every": {values: list{5, 10}},
 		"eval_sample": {values: list{1, 2}, with: map[string]any{"eval_every": 5}},
+		"eval_online": {values: list{false, true}}, "eval_ahead": {values: list{0, 3}},
+		"eval_probe": {values: list{0, 2}},
 		"seed":        {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}},
 		"seeds.memory": {values: list{0, 2}}, "runs": {values: list{1, 2}},
 		"engine.kernel": {values: list{"generic", ""}},
