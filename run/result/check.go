@@ -204,6 +204,9 @@ func checkMeasured(r *Result) error {
 		if err := checkMatrix(at+".accuracy", c.Accuracy, tasks, sets, fraction); err != nil {
 			return err
 		}
+		if err := checkMatrix(at+".cumulative", c.Cumulative, tasks, tasks, fraction); err != nil {
+			return err
+		}
 		if err := checkMetrics(at+".metrics", c.Metrics); err != nil {
 			return err
 		}

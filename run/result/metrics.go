@@ -198,9 +198,7 @@ func (r *Result) Follow() Metrics {
 	if rows > 0 && rows <= len(r.Seen) && r.Seen[rows-1] != nil {
 		m.seenLast = *r.Seen[rows-1]
 	}
-	for _, row := range r.Cumulative[:min(rows, len(r.Cumulative))] {
-		m.cumulative = append(m.cumulative, orNaN(row))
-	}
+	m.cumulate(r.Cumulative)
 	if r.Retained != nil {
 		m.retained = orNaN(r.Retained)
 	}
@@ -215,6 +213,21 @@ func (r *Result) Follow() Metrics {
 		m.probe = *r.Probe
 	}
 	return m.metrics()
+}
+
+// Follow are the metrics that follow from all that a result has of a further classifier, on a stream where all tasks
+// share a test set or not.
+func (c Classifier) Follow(commonTest bool) Metrics {
+	m := measuredOf(c.Accuracy, commonTest, nil)
+	m.cumulate(c.Cumulative)
+	return m.metrics()
+}
+
+// cumulate takes the accuracies on the tasks so far together.
+func (m *measured) cumulate(rows [][]*float64) {
+	for _, row := range rows[:min(len(m.matrix.Rows), len(rows))] {
+		m.cumulative = append(m.cumulative, orNaN(row))
+	}
 }
 
 func measuredOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) measured {
@@ -312,7 +325,7 @@ func CheckMetrics(r *Result) error {
 	for _, name := range r.Config.Classifiers {
 		if c, there := r.Classifiers[name]; there {
 			if err := followed("classifiers."+name+".metrics", c.Metrics,
-				MetricsOf(c.Accuracy, r.Stream.CommonTest, nil)); err != nil {
+				c.Follow(r.Stream.CommonTest)); err != nil {
 				return err
 			}
 		}

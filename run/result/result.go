@@ -263,6 +263,7 @@ type Evaluation struct {
 // Classifier has the measurements of one classifier of a run, other than the first of its config.
 type Classifier struct {
 	Accuracy      [][]*float64   `json:"accuracy"`
+	Cumulative    [][]*float64   `json:"cumulative,omitempty"` // as in Result
 	Metrics       Metrics        `json:"metrics"`
 	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
 }

@@ -69,7 +69,7 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
 			at == "calibration" && (a.Calibration == nil || b.Calibration == nil) ||
-			at == "cumulative" && (a.Cumulative == nil || b.Cumulative == nil) ||
+			strings.HasSuffix(at, "cumulative") && (a.Cumulative == nil || b.Cumulative == nil) ||
 			at == "retained" && (a.Retained == nil || b.Retained == nil) ||
 			laterMetric(at, a, b) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())

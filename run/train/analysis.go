@@ -19,7 +19,7 @@ func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	for i := range all {
 		all[i] = evaluation{accuracy: undefined(info.TestSets()), right: make([]int, info.Classes),
 			all: make([]int, info.Classes)}
-		if i == 0 && c.cumulates && !c.plain {
+		if c.cumulates && !c.plain && (c.means(i) != nil || c.ByLogits(i)) {
 			all[i].upTo = c.upTo(info, t)
 			all[i].under, all[i].sizes = make([]int, t+1), make([]int, t+1)
 		}
@@ -55,6 +55,9 @@ func (c *Classifiers) upTo(info ocl.StreamInfo, t int) [][]int {
 // take stores the results of the evaluation after task t.
 func (m *measured) take(t int, e *evaluation, info ocl.StreamInfo, c *Classifiers) {
 	m.accuracy[t], m.perClass[t] = e.accuracy, e.perClass()
+	if e.upTo != nil {
+		m.cumulative = append(m.cumulative, e.cumulative())
+	}
 	if e.confusion != nil {
 		m.errors = append(m.errors, taskErrors(t, e, info, c))
 		m.confusion = e.confusion

@@ -42,7 +42,7 @@ func newSureness(ctx context.Context, c *Classifiers, l ocl.Learner, classes, to
 		s.columns = append(s.columns, k)
 	}
 	_, scored := l.(learner.Scored)
-	switch means := c.means(); {
+	switch means := c.means(0); {
 	case means != nil:
 		s.columns = s.columns[:0]
 		for _, k := range means.Classes() {
@@ -61,10 +61,10 @@ func newSureness(ctx context.Context, c *Classifiers, l ocl.Learner, classes, to
 	return s, nil
 }
 
-// means are the class means that the first classifier predicts by; nil where it does not.
-func (c *Classifiers) means() *learner.NCM {
+// means are the class means that classifier i predicts by; nil where it does not.
+func (c *Classifiers) means(i int) *learner.NCM {
 	switch {
-	case c.Names[0] == config.ClassifierNCM:
+	case c.Names[i] == config.ClassifierNCM:
 		return c.NCM
 	case c.Open != nil:
 		return c.Open.Parts().Means
@@ -95,7 +95,7 @@ func (s *sureness) add(c *Classifiers, l ocl.Learner, b ocl.Batch, out nn.Output
 			return err
 		}
 	}
-	means := c.means()
+	means := c.means(0)
 	scores := make([]float64, len(s.columns))
 	for i, row := range rows {
 		switch {

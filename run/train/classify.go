@@ -22,7 +22,7 @@ type Classifiers struct {
 	plain  bool          // without error analysis
 	before []int         // classes learned before the stream, rising
 
-	cumulates bool // the first has a score for each class, and measures the tasks so far together
+	cumulates bool // those with a score for each class measure the tasks so far together
 }
 
 // NewClassifiers refuses class means for a learner without a memory.

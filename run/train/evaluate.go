@@ -48,8 +48,7 @@ func newEvaluator(c config.Config, st build.Stream, l ocl.Learner, before []int)
 		return e, err
 	}
 	e.classifiers.before = before
-	e.classifiers.cumulates = c.Eval != config.EvalFinal && !st.Info().CommonTest && st.Start() == 0 &&
-		(e.classifiers.means() != nil || e.classifiers.ByLogits(0))
+	e.classifiers.cumulates = c.Eval != config.EvalFinal && !st.Info().CommonTest && st.Start() == 0
 	e.midTask, err = NewClassifiers(c.Classifiers[:1], l)
 	e.midTask.plain = true
 	if err == nil && c.EvalProbe > 0 {
@@ -112,11 +111,13 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 		if e.seen != nil {
 			found[0].among(e.seen, b.Y, c, out.Logits)
 		}
-		if found[0].upTo != nil {
-			err = found[0].cumulate(set, b.Y, c.scorer(out, len(found[0].all)))
-		}
-		if err != nil {
-			return err
+		for i := range found {
+			if found[i].upTo == nil {
+				continue
+			}
+			if err := found[i].cumulate(set, b.Y, c.scorer(i, out, len(found[i].all))); err != nil {
+				return err
+			}
 		}
 		all += len(b.Y)
 		count(arrived)
@@ -176,10 +177,10 @@ func (e *evaluation) seenAccuracy() *float64 {
 	return &v
 }
 
-// scorer gives the scores of a row of a batch for each of so many classes, by the logits or the class means of the
-// first classifier. A class without a mean has −Inf. The scores hold until the next call.
-func (c *Classifiers) scorer(out nn.Outputs, classes int) func(row int) ([]float64, error) {
-	means, scores := c.means(), make([]float64, classes)
+// scorer gives the scores of a row of a batch for each of so many classes, by the logits or the class means of a
+// classifier. A class without a mean has −Inf. The scores hold until the next call.
+func (c *Classifiers) scorer(of int, out nn.Outputs, classes int) func(row int) ([]float64, error) {
+	means, scores := c.means(of), make([]float64, classes)
 	return func(row int) ([]float64, error) {
 		if means == nil {
 			for k, v := range out.Logits.Row(row)[:classes] {
@@ -343,9 +344,6 @@ func (r *run) evaluate(ctx context.Context) error {
 	}
 	if r.tests.seen != nil {
 		r.found.Seen[r.at.Task] = found[0].seenAccuracy()
-	}
-	if found[0].upTo != nil {
-		r.found.Cumulative = append(r.found.Cumulative, found[0].cumulative())
 	}
 	if r.at.Task == len(info.Tasks)-1 {
 		r.found.Retained = r.retained(found[0].perClass())

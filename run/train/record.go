@@ -22,7 +22,6 @@ type record struct {
 type measurements struct {
 	Evaluations []result.Evaluation `json:"evaluations"` // in the middle of tasks
 	Seen        []*float64          `json:"seen,omitempty"`
-	Cumulative  [][]*float64        `json:"cumulative,omitempty"`
 	Retained    []*float64          `json:"retained,omitempty"`
 	Incoming    incoming            `json:"incoming,omitzero"`
 	Probe       *result.Probe       `json:"probe,omitempty"`
@@ -46,6 +45,8 @@ type measured struct {
 
 	errors    []result.TaskErrors // after each task that was evaluated; empty without error analysis
 	confusion metric.Confusion    // after the last of them
+
+	cumulative [][]*float64 // as result.Result has it
 }
 
 func newRecord(classifiers int, info ocl.StreamInfo) record {
@@ -96,7 +97,8 @@ func (m *measured) parts() checkpoint.Parts {
 			checkpoint.Numbers(fmt.Sprintf("per-class/%d", i), m.perClass[i]))
 	}
 	return append(parts, checkpoint.JSON("errors", &struct {
-		Tasks     *[]result.TaskErrors `json:"tasks"`
-		Confusion *metric.Confusion    `json:"confusion"`
-	}{&m.errors, &m.confusion}))
+		Tasks      *[]result.TaskErrors `json:"tasks"`
+		Confusion  *metric.Confusion    `json:"confusion"`
+		Cumulative *[][]*float64        `json:"cumulative"`
+	}{&m.errors, &m.confusion, &m.cumulative}))
 }

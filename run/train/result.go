@@ -56,7 +56,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	if slices.ContainsFunc(r.found.Seen, func(v *float64) bool { return v != nil }) {
 		res.Seen = r.found.Seen
 	}
-	res.Cumulative, res.Retained, res.Probe = r.found.Cumulative, r.found.Retained, r.found.Probe
+	res.Cumulative, res.Retained, res.Probe = first.cumulative, r.found.Retained, r.found.Probe
 	res.Incoming = r.found.Incoming.Counts
 	res.Metrics = res.Follow()
 	res.Calibration = r.found.Calibration
@@ -119,7 +119,8 @@ func (r *run) classifierResults() map[string]result.Classifier {
 		for _, row := range m.accuracy {
 			c.Accuracy = append(c.Accuracy, nullable(row))
 		}
-		c.Metrics = result.MetricsOf(c.Accuracy, r.Stream.Info().CommonTest, nil)
+		c.Cumulative = m.cumulative
+		c.Metrics = c.Follow(r.Stream.Info().CommonTest)
 		others[name] = c
 	}
 	return others
