@@ -276,7 +276,13 @@ func rowsOf(strip []float64) (rows [height][]float64) {
 // Solve replaces each row b of x [len(x)/N, N] by the solution of A·v = b, where s is the factor of A that
 // [Sym.Cholesky] made.
 func (s *Sym) Solve(x []float64, workers int) {
-	s.columns(x, x, workers, func(strips [][]float64) {
+	s.columns(x, x, workers, func(v []float64) {
+		s.forwardOne(v)
+		for r := s.N - 1; r >= 0; r-- {
+			row := s.Row(r)
+			v[r] = (v[r] - Dot(row[1:], v[r+1:])) / row[0]
+		}
+	}, func(strips [][]float64) {
 		s.forwardAll(strips)
 		var sums [width]float64
 		for _, strip := range strips {
@@ -292,7 +298,15 @@ func (s *Sym) Solve(x []float64, workers int) {
 }
 
 // Forward replaces each row b of x [len(x)/N, N] by the solution of Uᵀ·v = b, where s is the factor U.
-func (s *Sym) Forward(x []float64, workers int) { s.columns(x, x, workers, s.forwardAll) }
+func (s *Sym) Forward(x []float64, workers int) { s.columns(x, x, workers, s.forwardOne, s.forwardAll) }
+
+func (s *Sym) forwardOne(v []float64) {
+	for r := range s.N {
+		row := s.Row(r)
+		v[r] /= row[0]
+		Axpy(v[r+1:], row[1:], -v[r])
+	}
+}
 
 // forwardAll is forward of all rows, panel by panel: what a panel has finished is subtracted from the rows below.
 func (s *Sym) forwardAll(strips [][]float64) {
@@ -316,10 +330,18 @@ func (s *Sym) forwardAll(strips [][]float64) {
 // together is how many strips of right sides read a row of a factor at once.
 const together = 4
 
-// columns calls f with parts of the rows of x [len(x)/N, N], which are columns of strips [N,width] there, and writes
-// what f makes of them to dst. Columns that x does not have are 0. dst may be x.
-func (s *Sym) columns(dst, x []float64, workers int, f func(strips [][]float64)) {
+// few is below how many right sides strips would be too empty to pay.
+const few = 4
+
+// columns writes to dst what f makes of the rows of x [len(x)/N, N], which are columns of strips [N,width] there.
+// Columns that x does not have are 0. Where rows are few, it calls one for each. dst may be x.
+func (s *Sym) columns(dst, x []float64, workers int, one func(v []float64), f func(strips [][]float64)) {
 	n := len(x) / s.N
+	if n < few {
+		copy(dst, x)
+		share(workers, n, func(r int) { one(dst[r*s.N:][:s.N]) })
+		return
+	}
 	count := stripsOf(n)
 	each := max(1, min(together, count/max(1, workers)))
 	share(workers, (count+each-1)/each, func(part int) {
@@ -345,7 +367,15 @@ func (s *Sym) columns(dst, x []float64, workers int, f func(strips [][]float64))
 
 // Times sets each row of dst [n,N] to the product of the matrix and that row of x [n,N]. dst may be x.
 func (s *Sym) Times(dst, x []float64, workers int) {
-	s.columns(dst, x, workers, func(strips [][]float64) {
+	s.columns(dst, x, workers, func(v []float64) {
+		product := make([]float64, s.N)
+		for i, a := range v {
+			row := s.Row(i)
+			product[i] += Dot(row, v[i:])
+			Axpy(product[i+1:], row[1:], a)
+		}
+		copy(v, product)
+	}, func(strips [][]float64) {
 		var f []float64
 		products := make([][]float64, len(strips))
 		for i := range products {
