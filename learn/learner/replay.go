@@ -189,6 +189,11 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		if r.Mean != nil {
 			r.Mean.follow(r.Net)
 		}
+		if m, looks := r.Step.(looking); looks && !skip {
+			if err := m.stepped(r); err != nil {
+				return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
+			}
+		}
 	}
 	if r.Seen != nil {
 		r.Seen.add(b.Y)
@@ -209,6 +214,9 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	r.Memory.PutWith(b, r.slots, numbers)
 	return stats, nil
 }
+
+// looking steppers look at the network after each step of the optimiser.
+type looking interface{ stepped(r *Replay) error }
 
 // Draw is line 3, B_M ← Retrieve(B_n, M): a pass of copies of the samples that Retrieve chooses, with their slots and
 // what these carry. It has no rows if nothing is stored, or nothing is retrieved. Each call draws anew, first from the

@@ -89,10 +89,24 @@ func (t *tally) append(y ocl.Label) (slot int) {
 // replace stores a sample of class y in place of a random one of another class, or of y, and returns its slot.
 func (t *tally) replace(of, y ocl.Label, env Env) (slot int) {
 	slot = t.member(of, env.Rand.IntN(t.counts[of]))
-	t.labels[slot] = y
-	t.add(of, -1)
-	t.add(y, 1)
+	t.put(slot, y)
 	return slot
+}
+
+// put stores a sample of class y in place of the one in a slot.
+func (t *tally) put(slot int, y ocl.Label) {
+	t.add(t.labels[slot], -1)
+	t.labels[slot] = y
+	t.add(y, 1)
+}
+
+// largestWith is largest among the classes with samples, with one more of y.
+func (t *tally) largestWith(y ocl.Label, env Env) ocl.Label {
+	if t.count(y) > 0 {
+		t.counts[y]++
+		defer func() { t.counts[y]-- }()
+	}
+	return t.largest(env)
 }
 
 // largest draws one of the classes with the most samples.

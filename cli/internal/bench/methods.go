@@ -316,6 +316,12 @@ func (r *methodRig) pass(p method.Pass) {
 	case method.Learn:
 		clear(r.net.Grads())
 		_ = r.net.Accumulate(r.ws, nn.Accumulation{Batches: list, Loss: r.loss}) // the loss knows no errors
+	case method.Measure:
+		for _, x := range list {
+			for from := 0; from < x.Dim(0); from += evaluated {
+				r.net.Predict(r.ws, x.Rows(from, min(from+evaluated, x.Dim(0))))
+			}
+		}
 	case method.Predict:
 		for _, x := range list {
 			r.ahead.Predict(r.beside, x)
