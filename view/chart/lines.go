@@ -14,6 +14,7 @@ type Lines struct {
 	Percent        bool // the values are read with one decimal
 	Sparse         bool // few markers and no values on hover, where a page has many lines
 	Series         []Series
+	Cuts           []int                        // x of upright lines, such as the ends of tasks
 	Say            func(y, half float64) string // a value and its half width in words, for hover
 
 	Zoom bool // the axis need not begin at 0
@@ -156,6 +157,9 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 		}
 		d.add(Mark{Role: role, Points: []Point{{f.x0, y}, {f.x1, y}}})
 		d.add(Mark{Role: Tick, Points: []Point{{f.x0 - 6, y + 0.35*font}}, Text: t.text, Anchor: End})
+	}
+	for _, x := range l.Cuts {
+		d.add(Mark{Role: Grid, Points: []Point{{f.x(x), f.y0}, {f.x(x), f.y1}}})
 	}
 	gap := widest(font, strconv.Itoa(l.XMax)) + 0.6*font
 	for _, t := range l.xTicks(gap / (f.x1 - f.x0) * float64(l.XMax-l.XMin)) {

@@ -11,7 +11,7 @@ import (
 // to see its course, so that the page stays below 1 MB; the CSV has all.
 const (
 	maxAnytimePoints   = 100
-	maxAnytimeAll      = 600
+	maxAnytimeAll      = 500
 	leastAnytimePoints = 12
 )
 
@@ -51,6 +51,9 @@ func (s *setting) anytimeFigure() *figure {
 	}
 	f.Lines.XMin = 0
 	crowded := len(s.rows) > chart.Crowd
+	if !crowded {
+		f.Lines.Cuts = s.cuts()
+	}
 	most := min(maxAnytimePoints, max(maxAnytimeAll/len(f.Lines.Series), leastAnytimePoints))
 	thinned := false
 	for i := range f.Lines.Series {

@@ -129,7 +129,7 @@ func (s *setting) errors() []block {
 		case i < 4:
 			blocks = append(blocks, block{Figure: f})
 		default:
-			blocks = append(blocks, block{Aside: f})
+			blocks = append(blocks, block{Aside: f, Why: "By the other definition"})
 		}
 	}
 	if f := s.predictionsFigure(); f != nil {

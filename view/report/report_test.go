@@ -313,10 +313,18 @@ func TestAHundredRuns(t *testing.T) {
 		runs = append(runs, newRun(r, "run"))
 	}
 	for _, r := range runs {
+		r.Config.Stream.Batch = 1
+		for i := range r.Stream.Tasks {
+			r.Stream.Tasks[i].Train = 250
+		}
 		for k := range 500 { // in the middle of tasks
 			v := math.Abs(math.Sin(float64(r.seed+1) * float64(k*len(r.Method.Name))))
-			r.Evaluations = append(r.Evaluations, result.Evaluation{Step: 10 * (k + 1), Task: k / 25, Accuracy: []*float64{&v}})
+			r.Evaluations = append(r.Evaluations, result.Evaluation{Step: 10 * (k + 1), Task: k / 25,
+				Accuracy: slices.Repeat([]*float64{&v}, k/25+1)})
 		}
+	}
+	if studyOf(runs, nil).settings[0].gapsFigure() == nil {
+		t.Error("the ends of the tasks are not known")
 	}
 	p, figures, undrawn := newPage(studyOf(runs, nil))
 	html := render(p)

@@ -16,10 +16,11 @@ type section struct {
 	lead  func(*study) (text string, t *table) // what stands above, nil for nothing
 }
 
-// block is one thing in a section: exactly one of its fields is set.
+// block is one thing in a section: exactly one of its fields is set, and Why beside Aside.
 type block struct {
 	Figure   *figure // drawn on the page; lines or bars
 	Aside    *figure // of which the page has title and links
+	Why      string  // why it has no more, before its title
 	Gallery  *gallery
 	Picture  *picture
 	Pairs    *triangle
@@ -31,7 +32,15 @@ type block struct {
 // sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its
 // function, its place here and its row of docs/report.md.
 var sections = []section{
-	{"anytime", "Anytime", "Accuracy during training", drawn((*setting).anytimeFigure), nil},
+	{"anytime", "Anytime", "Accuracy during training", func(s *setting) []block {
+		blocks := drawn((*setting).anytimeFigure)(s)
+		if f := s.gapsFigure(); f != nil && len(s.rows) > maxGapRows {
+			blocks = append(blocks, block{Aside: f, Why: "Of so many rows in files alone"})
+		} else if f != nil {
+			blocks = append(blocks, block{Figure: f})
+		}
+		return blocks
+	}, nil},
 	{"loss", "Loss", "Training loss", drawn((*setting).lossFigure), nil},
 	{"comparison", "Comparison", "Rows compared in pairs", func(s *setting) []block {
 		if t := s.triangle(); t != nil {

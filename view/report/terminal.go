@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,6 +71,55 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 			g.runsText(),
 		})
 	}
+	if !tabular(b, rows, width) {
+		s.listing(b, rows, width)
+	}
+	s.measures(b, width)
+}
+
+// asked says that a metric is there only where somebody has asked for what it is computed of.
+func asked(m result.Metric) bool {
+	return m.Key == "average_anytime_accuracy" || m.Later() && m.Key != "cumulative_forgetting" && m.Key != "retention" &&
+		m.Key != "seen_last"
+}
+
+// measures prints all metrics, a line each, where somebody has asked for more than a run has anyway.
+func (s *setting) measures(b *strings.Builder, width int) {
+	head, more := []string{"all measures, %"}, false
+	var all []result.Metric
+	for _, m := range result.AllMetrics() {
+		if slices.ContainsFunc(s.rows, func(g *row) bool { return g.metricOf(m.Of).N > 0 }) {
+			all, head = append(all, m), append(head, m.Title)
+			more = more || asked(m)
+		}
+	}
+	if !more {
+		return
+	}
+	rows := [][]string{head}
+	for _, g := range s.rows {
+		row := []string{g.Label}
+		for _, m := range all {
+			row = append(row, g.text(g.metricOf(m.Of)))
+		}
+		rows = append(rows, row)
+	}
+	turned := make([][]string, len(head))
+	for i := range head {
+		for _, r := range rows {
+			turned[i] = append(turned[i], r[i])
+		}
+	}
+	b.WriteByte('\n')
+	if !tabular(b, turned, width) {
+		s.listing(b, rows, width)
+	}
+}
+
+// tabular prints a table, whose first column is folded where a line would be too long. It prints nothing, and is false,
+// where that is not enough.
+func tabular(b *strings.Builder, rows [][]string, width int) bool {
+	head := rows[0]
 	cols := make([]int, len(head))
 	total := 0
 	for i := range head {
@@ -79,11 +129,9 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 		total += cols[i] + 2
 	}
 	total -= 2
-	// What is too long is folded: first the labels, then the whole table into a list.
 	if total > width {
 		if cols[0] -= total - width; cols[0] < 12 {
-			s.listing(b, rows, width)
-			return
+			return false
 		}
 	}
 	for _, r := range rows {
@@ -97,6 +145,7 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
+	return true
 }
 
 // listing prints one value a line, for terminals too narrow for a table.
