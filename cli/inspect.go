@@ -334,7 +334,9 @@ type inspectedBackbone struct {
 	Architecture string     `json:"architecture"`
 	TrainedOn    string     `json:"trained_on"`
 	Licence      string     `json:"licence"`
-	Side         int        `json:"side"` // of pictures, in pixels
+	Side         int        `json:"side"`   // of pictures, in pixels
+	Resize       int        `json:"resize"` // their shorter side before the middle is cut out
+	Bicubic      bool       `json:"bicubic"`
 	Mean         [3]float32 `json:"mean"`
 	Std          [3]float32 `json:"std"`
 	Numbers      int        `json:"numbers"`           // of an embedding
@@ -350,18 +352,23 @@ type inspectedBackbone struct {
 func inspectBackbone(b *backbone.Backbone, path string, size int64) *inspected {
 	i := b.Info()
 	parameters, work := b.Work()
-	c := inspectedBackbone{i.Architecture, i.TrainedOn, i.Licence, i.Side, i.Mean, i.Std, i.Features, i.Feature, size,
+	c := inspectedBackbone{i.Architecture, i.TrainedOn, i.Licence, i.Side, i.Resize, i.Bicubic, i.Mean, i.Std, i.Features, i.Feature, size,
 		parameters, work, b.Digest(), i.Remarks}
+	filter := "bilinear"
+	if c.Bicubic {
+		filter = "bicubic"
+	}
 	facts := [][2]string{
 		{"network", fmt.Sprintf("%s, trained on %s, licence %s", c.Architecture, c.TrainedOn, c.Licence)},
 		{"pictures", fmt.Sprintf("%d×%d pixels, mean %v, deviation %v", c.Side, c.Side, c.Mean, c.Std)},
+		{"scaling", fmt.Sprintf("the shorter side to %d pixels, %s; the middle is cut out", c.Resize, filter)},
 		{"numbers", fmt.Sprintf("%d of an embedding", c.Numbers)},
 		{"size", fmt.Sprintf("%s, %.1f million parameters", count.Bytes(c.Bytes), float64(c.Parameters)/1e6)},
 		{"work", fmt.Sprintf("%.0f million multiply-adds a picture", float64(c.MultiplyAdds)/1e6)},
 		{"digest", c.Digest},
 	}
 	if c.Feature != "" {
-		facts[2][1] += ": " + c.Feature
+		facts[3][1] += ": " + c.Feature
 	}
 	if c.Remarks != "" {
 		facts = append(facts, [2]string{"remarks", c.Remarks})

@@ -52,7 +52,7 @@ func listCORe50(ctx context.Context, spec Spec) (*listing, error) {
 	l := &listing{
 		set: &Set{Name: "core50", Classes: core50.Objects, ClassNames: core50.Names(), Domains: core50Domains(),
 			Orders: core50Orders()},
-		pictures: pictures{set: "core50", root: root, side: side, fit: picture.Crop},
+		pictures: pictures{set: "core50", root: root, side: side, fit: spec.fit(picture.Crop)},
 	}
 	return l, l.addCORe50(ctx)
 }

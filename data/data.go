@@ -20,6 +20,8 @@ type Spec struct {
 	Name string // a name of the catalogue
 	Dir  string // folder, archive or file that holds the data; unused by glyphs
 	Size int    // side in pixels, for data sets that are drawn, scaled or padded (see Info.MinSize)
+	// Bicubic scales pictures by Pillow's BICUBIC in place of its BILINEAR, as some pretrained networks want them.
+	Bicubic bool
 	// Channels is 3 to make three equal channels of grey images; 0 leaves them as they are.
 	Channels int
 	// TrainPerClass and TestPerClass are how many images of each class are used. The glyphs are drawn in that number. Of

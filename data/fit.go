@@ -6,6 +6,14 @@ import (
 	"ocl/data/internal/picture"
 )
 
+// fit is how pictures become images, given how those of the data set do.
+func (s Spec) fit(of picture.Fit) picture.Fit {
+	if s.Bicubic {
+		of |= picture.Bicubic
+	}
+	return of
+}
+
 // Fit says how images of other sizes become h×w pixels, for programs that prepare images themselves. They are stretched
 // if stretch is set; otherwise they are scaled until they are nowhere too small, and the middle is cut out. If inner is
 // not 0, they are made inner×inner pixels, and zeros are put around them.
@@ -13,7 +21,7 @@ func (i Info) Fit(h, w int) (stretch bool, inner int) {
 	if i.Pads && h == w && h > i.Size {
 		inner = i.Size
 	}
-	return i.fit == picture.Stretch, inner
+	return i.fit&picture.Stretch != 0, inner
 }
 
 // Remedy says how images of the set become c×h×w, for a message about images of another shape: the options that do it,

@@ -41,7 +41,7 @@ func newListing(name string, spec Spec) *listing {
 		side = ownSize
 	}
 	return &listing{own: true, whole: spec.Whole, set: &Set{Name: name},
-		pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
+		pictures: pictures{set: name, root: spec.Dir, side: side, fit: spec.fit(picture.Crop)}}
 }
 
 // add adds files that all show and are the same.

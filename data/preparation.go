@@ -165,7 +165,7 @@ func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
 		return Preparation{}, fmt.Errorf("data: %s: images of %d channels and %d×%d pixels cannot be made. Use 1 or 3 channels and at least one pixel",
 			spec.Name, c, w, h)
 	}
-	p := Preparation{c: c, h: h, w: w, fit: info.fit, grey: c == 1}
+	p := Preparation{c: c, h: h, w: w, fit: spec.fit(info.fit), grey: c == 1}
 	if spec.Channels == 3 && !info.Colour {
 		p.grey = true
 	}

@@ -173,7 +173,7 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 		if front, err = withBackbone(&c, o.Process); err != nil {
 			return c, nil, err
 		}
-		c.Data.Size = cmp.Or(c.Data.Size, min(max(front.Info().Side, images.MinSize), images.MaxSize))
+		c.Data.Size = cmp.Or(c.Data.Size, min(max(front.Info().Resize, images.MinSize), images.MaxSize))
 	}
 	c.Data.Size = cmp.Or(c.Data.Size, defaultSize)
 	if c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {

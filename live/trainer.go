@@ -137,7 +137,9 @@ func fresh(o Options) (*Trainer, error) {
 // around makes a trainer of a core that knows classes of these names. It closes the core after an error.
 func around(k *core, e *embedder, p Process, names naming, notes []string) (*Trainer, error) {
 	image := k.inputs.image
-	preparation, err := data.NewPreparation(build.Data(k.config), image[0], image[1], image[2])
+	spec := build.Data(k.config)
+	spec.Bicubic = e != nil && e.net.Info().Bicubic
+	preparation, err := data.NewPreparation(spec, image[0], image[1], image[2])
 	bytes, parameters, wrong := held(k.config, p, k.inputs, k.stream.Classes)
 	if err = errors.Join(err, wrong); err != nil {
 		k.close()

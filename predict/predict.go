@@ -202,6 +202,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 		p.size = p.by.Bytes(shape[0])
 		return shape, nil
 	}
+	spec := build.Data(t.Config)
 	if t.Info.Embeddings {
 		shape = t.Info.Of
 		c := t.Config
@@ -213,6 +214,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 			}
 			return shape, err
 		}
+		spec.Bicubic = net.Info().Bicubic
 		if p.maker, err = embed.New(net, shape); err != nil {
 			return shape, err
 		}
@@ -223,7 +225,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 	} else if file != "" {
 		return shape, errors.New("the run has no pretrained network. Leave out --backbone")
 	}
-	p.preparation, err = data.NewPreparation(build.Data(t.Config), shape[0], shape[1], shape[2])
+	p.preparation, err = data.NewPreparation(spec, shape[0], shape[1], shape[2])
 	p.size = p.preparation.Len()
 	return shape, err
 }

@@ -22,8 +22,8 @@ type Maker struct {
 }
 
 // New returns the maker of embeddings of images [C,H,W]. Grey images become three equal channels. Images of another
-// size than the network's are made as large as its own, and what then exceeds the square is cut off. It is an error if
-// there are neither one nor three channels.
+// size than the network's are scaled as it wants it, and the middle is cut out. It is an error if there are neither one
+// nor three channels.
 func New(net *backbone.Backbone, shape [3]int) (*Maker, error) {
 	if c := shape[0]; c != 1 && c != 3 || shape[1] < 1 || shape[2] < 1 {
 		return nil, fmt.Errorf("embed: images of %d channels and %d×%d pixels have no embedding. Use images of 1 or 3 channels",
@@ -85,10 +85,11 @@ func (d *Desk) Embed(dst []byte, images []uint8) error {
 
 // some makes the embeddings of at most a batch.
 func (d *Desk) some(dst []byte, images []uint8, n int) error {
-	side := d.of.net.Info().Side
+	info := d.of.net.Info()
+	side := info.Side
 	size, wanted := d.of.ImageLen(), 3*side*side
 	for i := range n {
-		if err := d.fit(d.pixels[i*wanted:(i+1)*wanted], images[i*size:(i+1)*size], side); err != nil {
+		if err := d.fit(d.pixels[i*wanted:(i+1)*wanted], images[i*size:(i+1)*size], info); err != nil {
 			return err
 		}
 	}
@@ -102,10 +103,10 @@ func (d *Desk) some(dst []byte, images []uint8, n int) error {
 	return nil
 }
 
-// fit makes of an image one of the network's size.
-func (d *Desk) fit(dst, pixels []uint8, side int) error {
-	c, h, w := d.of.shape[0], d.of.shape[1], d.of.shape[2]
-	if c == 3 && h == side && w == side {
+// fit makes of an image one of the size of a network.
+func (d *Desk) fit(dst, pixels []uint8, i backbone.Info) error {
+	c, h, w, side := d.of.shape[0], d.of.shape[1], d.of.shape[2], i.Side
+	if c == 3 && h == side && w == side && i.Resize == side {
 		copy(dst, pixels)
 		return nil
 	}
@@ -115,5 +116,9 @@ func (d *Desk) fit(dst, pixels []uint8, side int) error {
 			d.img.Pix[4*i+k] = pixels[min(k, c-1)*plane+i]
 		}
 	}
-	return d.canvas.Draw(dst, d.img, side, side, picture.Crop)
+	fit := picture.Crop
+	if i.Bicubic {
+		fit |= picture.Bicubic
+	}
+	return d.canvas.Middle(dst, d.img, side, side, (i.Resize-side)/2, fit)
 }

@@ -248,3 +248,36 @@ func TestGrey(t *testing.T) {
 		t.Errorf("grey %v, colour %v", got[0], got[1])
 	}
 }
+
+// TestScaled: an image is scaled as the network wants it, and the middle is taken: of one that has the size before the
+// cut, the middle as it is.
+func TestScaled(t *testing.T) {
+	d := (&Maker{network(t, 1, 1), [3]int{3, 12, 12}}).Desk(1, 1)
+	defer d.Close()
+	pixels := make([]uint8, 3*12*12)
+	for i := range pixels {
+		pixels[i] = uint8(i * 37)
+	}
+	got, middle := make([]uint8, 3*8*8), make([]uint8, 0, 3*8*8)
+	for c := range 3 {
+		for y := 2; y < 10; y++ {
+			middle = append(middle, pixels[c*144+y*12+2:][:8]...)
+		}
+	}
+	for _, bicubic := range []bool{false, true} {
+		if err := d.fit(got, pixels, backbone.Info{Side: 8, Resize: 12, Bicubic: bicubic}); err != nil || !bytes.Equal(got, middle) {
+			t.Errorf("bicubic %v: %v, or not the middle", bicubic, err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, i := range []backbone.Info{{Resize: 8}, {Resize: 8, Bicubic: true}, {Resize: 10}, {Resize: 10, Bicubic: true}} {
+		i.Side = 8
+		if err := d.fit(got, pixels, i); err != nil {
+			t.Fatal(err)
+		}
+		seen[string(got)] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("four ways to scale give %d images", len(seen))
+	}
+}

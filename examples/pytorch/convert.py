@@ -139,7 +139,8 @@ def transformer(name, path, tensors, o):
     clip = architecture.startswith("clip")
     rule = o.positions or positions(tensors, patches, registers)
     feature = o.feature or ("projection" if clip else "class")
-    more = {"feature": feature, "gelu": "quick" if name.endswith("openai") else "erf", "positions": rule}
+    resize = {"dinov2": "256", "clip": "224"}.get(architecture.split("-")[0], "248")
+    more = {"resize": resize, "filter": "bicubic", "feature": feature, "gelu": "quick" if name.endswith("openai") else "erf", "positions": rule}
     return architecture, 224, without_rest(tensors, patches), pixels, trained_on, licence, more
 
 
@@ -149,6 +150,7 @@ def main():
     a.add_argument("file", nargs="?", metavar="FILE", help="a state dict; without it, efficientnet-lite0, 1 and 2 take that of their package")
     a.add_argument("-o", dest="out", metavar="OUT", required=True, help="the file to write, which ends in .safetensors")
     a.add_argument("--side", type=int, help="of the pictures, in pixels, if another than usual")
+    a.add_argument("--resize", type=int, help="what the shorter side of a picture is scaled to before the middle is cut out, in pixels, if another than usual")
     a.add_argument("--mean", type=numbers, help="of red, green and blue in [0,1], such as 0.5,0.5,0.5, if others than usual")
     a.add_argument("--std", type=numbers, help="likewise, of their deviations")
     a.add_argument("--feature", choices=["class", "class+mean", "projection"], help="of a vision transformer (default class, and projection for CLIP)")
@@ -184,6 +186,10 @@ def main():
         "licence": o.licence or licence,
         **more,
     }
+    if o.resize:
+        metadata["resize"] = str(o.resize)
+    elif o.side:
+        metadata.pop("resize", None)
     kept = {key: t.contiguous().clone() for key, t in tensors.items() if not key.endswith(".num_batches_tracked")}
     try:
         save_file(kept, o.out, metadata=metadata)

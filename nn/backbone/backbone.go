@@ -20,6 +20,8 @@ import (
 type Info struct {
 	Architecture string     // such as "efficientnet-lite0"
 	Side         int        // of the pictures, which are square, in pixels
+	Resize       int        // the shorter side of what a picture is scaled to, whose middle is taken: at least Side
+	Bicubic      bool       // it is scaled by Pillow's BICUBIC, and else by its BILINEAR
 	Mean, Std    [3]float32 // of the red, green and blue values in [0,1]; pixel x of uint8 becomes (x/255-Mean)/Std
 	TrainedOn    string     // such as "ImageNet-1k"
 	Licence      string     // of the weights, such as "Apache-2.0"; "" where the file does not say

@@ -21,6 +21,8 @@ const (
 	keyVersion      = "ocl_backbone" // of the format
 	keyArchitecture = "architecture"
 	keySide         = "side"
+	keyResize       = "resize" // where it is not the side
+	keyFilter       = "filter" // where it is not bilinear
 	keyMean         = "mean"
 	keyStd          = "std"
 	keyTrainedOn    = "trained_on"
@@ -29,6 +31,12 @@ const (
 	keyGELU         = "gelu"
 	keyPositions    = "positions"
 	keyExport       = "ocl_version" // of files that `ocl export` writes
+)
+
+// Values of the key filter.
+const (
+	filterBilinear = "bilinear"
+	filterBicubic  = "bicubic"
 )
 
 // version is that of the format.
@@ -121,6 +129,18 @@ func (b *Backbone) describe(m map[string]string) (r reading, err error) {
 		errs = append(errs, fmt.Errorf("side is %d, which is no multiple of the side of a patch, %d. %s", b.info.Side,
 			a.vit.patch, again))
 	}
+	b.info.Resize = b.info.Side
+	if text, said := m[keyResize]; said {
+		b.info.Resize, err = strconv.Atoi(text)
+		if err != nil || b.info.Resize < b.info.Side || b.info.Resize > limit.BackboneSide || (b.info.Resize-b.info.Side)%2 != 0 {
+			errs = append(errs, fmt.Errorf("resize is %.20q instead of the side, %d, or an even number more, up to %d. %s", text,
+				b.info.Side, limit.BackboneSide, again))
+		}
+	}
+	if filter, said := m[keyFilter]; said && filter != filterBilinear && filter != filterBicubic {
+		errs = append(errs, fmt.Errorf("filter is %.20q instead of %s or %s. %s", filter, filterBilinear, filterBicubic, again))
+	}
+	b.info.Bicubic = m[keyFilter] == filterBicubic
 	if b.info.Mean, err = three(m[keyMean], func(v float64) bool { return math.Abs(v) <= 1 }); err != nil {
 		errs = append(errs, fmt.Errorf("mean is %.60q instead of three numbers from -1 to 1. %s", m[keyMean], again))
 	}

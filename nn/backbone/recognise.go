@@ -16,6 +16,7 @@ import (
 type usual struct {
 	of                 string // the architecture
 	gelu               string
+	resize             int // the shorter side of what a picture is scaled to, bicubically
 	mean, std          [3]float32
 	trainedOn, licence string
 }
@@ -32,17 +33,17 @@ const usualSide = 224
 
 // usuals are those of the published weights.
 var usuals = []usual{
-	{"dinov2-vits14", geluErf, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
-	{"dinov2-vits14-reg4", geluErf, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
-	{"dinov2-vitb14", geluErf, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
-	{"dinov2-vitb14-reg4", geluErf, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
-	{"deit-s16", geluErf, imageNetMean, imageNetStd, "ImageNet-1k", "Apache-2.0"},
-	{"augreg-vits16", geluErf, halves, halves, "ImageNet-21k", "Apache-2.0"},
-	{"augreg-vitb16", geluErf, halves, halves, "ImageNet-21k", "Apache-2.0"},
-	{"clip-vitb32", geluQuick, clipMean, clipStd, "WebImageText", "MIT"},
-	{"clip-vitb32", geluErf, clipMean, clipStd, "LAION-2B", "MIT"},
-	{"clip-vitb16", geluQuick, clipMean, clipStd, "WebImageText", "MIT"},
-	{"clip-vitb16", geluErf, clipMean, clipStd, "LAION-2B", "MIT"},
+	{"dinov2-vits14", geluErf, 256, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
+	{"dinov2-vits14-reg4", geluErf, 256, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
+	{"dinov2-vitb14", geluErf, 256, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
+	{"dinov2-vitb14-reg4", geluErf, 256, imageNetMean, imageNetStd, "LVD-142M", "Apache-2.0"},
+	{"deit-s16", geluErf, 248, imageNetMean, imageNetStd, "ImageNet-1k", "Apache-2.0"},
+	{"augreg-vits16", geluErf, 248, halves, halves, "ImageNet-21k", "Apache-2.0"},
+	{"augreg-vitb16", geluErf, 248, halves, halves, "ImageNet-21k", "Apache-2.0"},
+	{"clip-vitb32", geluQuick, 224, clipMean, clipStd, "WebImageText", "MIT"},
+	{"clip-vitb32", geluErf, 224, clipMean, clipStd, "LAION-2B", "MIT"},
+	{"clip-vitb16", geluQuick, 224, clipMean, clipStd, "WebImageText", "MIT"},
+	{"clip-vitb16", geluErf, 224, clipMean, clipStd, "LAION-2B", "MIT"},
 }
 
 // namesTransformer says whether a file without metadata of ours may hold a vision transformer: it has its positions,
@@ -127,10 +128,10 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		}
 	}
 	u := usuals[slices.IndexFunc(usuals, func(u usual) bool { return u.of == c.a.name && u.gelu == c.r.gelu })]
-	b.info = Info{Architecture: c.a.name, Side: usualSide, Mean: u.mean, Std: u.std, TrainedOn: u.trainedOn,
+	b.info = Info{Architecture: c.a.name, Side: usualSide, Resize: u.resize, Bicubic: true, Mean: u.mean, Std: u.std, TrainedOn: u.trainedOn,
 		Licence: u.licence, Feature: c.r.feature, Remarks: fmt.Sprintf(
-			"the file has the names of %s and says nothing else; it is taken for %s, trained on %s, licence %s, with pictures of %d pixels, mean %v, deviation %v, GELU %s, positions %s",
-			c.r.scheme.name, c.a.name, u.trainedOn, u.licence, usualSide, u.mean, u.std, c.r.gelu, c.r.positions)}
+			"the file has the names of %s and says nothing else; it is taken for %s, trained on %s, licence %s, with the middle %d pixels of pictures made %d, bicubically, mean %v, deviation %v, GELU %s, positions %s",
+			c.r.scheme.name, c.a.name, u.trainedOn, u.licence, usualSide, u.resize, u.mean, u.std, c.r.gelu, c.r.positions)}
 	return c.a.layOut(usualSide, c.r), nil
 }
 

@@ -96,13 +96,33 @@ func TestForeignFaults(t *testing.T) {
 		}
 	}
 	for key, value := range map[string]string{keySide: "225", keyFeature: "projection", keyGELU: "tanh",
-		keyPositions: "bilinear"} {
+		keyPositions: "bilinear", keyResize: "29", keyFilter: "lanczos"} {
 		c := drawn("dinov2-vits14", 28, 0, 1)
 		c.tensors = c.tensors[:1]
 		c.metadata[key] = value
 		if _, err := decode(c.text(t), nn.DefaultEngine()); err == nil || !strings.Contains(err.Error(), key+" is ") {
 			t.Errorf("%s %s: %v", key, value, err)
 		}
+	}
+}
+
+// TestScaling: a file says how pictures are scaled, one that does not takes them at its side, and the usual of a network
+// is known of a file that says nothing.
+func TestScaling(t *testing.T) {
+	c := asIs()
+	b, err := decode(c.text(t), nn.DefaultEngine())
+	if err != nil || b.Info().Resize != 256 || !b.Info().Bicubic {
+		t.Errorf("as it is: %+v, %v", b.Info(), err)
+	}
+	c = drawn("dinov2-vits14", 28, 0, 1)
+	b, err = decode(c.text(t), nn.DefaultEngine())
+	if err != nil || b.Info().Resize != 28 || b.Info().Bicubic {
+		t.Errorf("without: %+v, %v", b.Info(), err)
+	}
+	c.metadata[keyResize], c.metadata[keyFilter] = "32", filterBicubic
+	b, err = decode(c.text(t), nn.DefaultEngine())
+	if err != nil || b.Info().Resize != 32 || !b.Info().Bicubic {
+		t.Errorf("with: %+v, %v", b.Info(), err)
 	}
 }
 

@@ -35,6 +35,9 @@ func (m Model) prepare(g *graph) string {
 	side := g.ints("side", []int64{int64(h), int64(w)}, 2)
 	resize := []message{attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1),
 		attribute("mode", "linear")}
+	if m.Frozen != nil {
+		resize = append(resize[:3:3], m.Frozen.filter()...)
+	}
 	if m.Fit == Stretch {
 		g.node("Resize", sized, []string{imagesName, "", "", side}, resize...)
 	} else {

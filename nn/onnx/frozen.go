@@ -14,7 +14,7 @@ func (f *Frozen) embed(g *graph, x string) string {
 	if f.Of[0] == 1 {
 		x = g.node("Concat", "coloured", []string{x, x, x}, attribute("axis", 1))
 	}
-	x = f.fit(g, x, i.Side)
+	x = f.fit(g, x, i.Side, i.Resize)
 	x = g.node("Cast", "values", []string{x}, attribute("to", typeFloat32))
 	x = g.node("Div", "fractions", []string{x, g.floats("most", []float32{255})})
 	x = g.node("Sub", "centred", []string{x, g.floats("mean", i.Mean[:], 3, 1, 1)})
@@ -30,17 +30,24 @@ func (f *Frozen) embed(g *graph, x string) string {
 	return x
 }
 
-// fit scales images to the side of the network until they are nowhere too small, and cuts out the middle. Both sizes
-// are known here.
-func (f *Frozen) fit(g *graph, x string, side int) string {
-	h, w := f.Of[1], f.Of[2]
-	if h == side && w == side {
-		return x
+// filter is how Resize scales pictures for the network.
+func (f *Frozen) filter() []message {
+	if f.Net.Info().Bicubic {
+		return []message{attribute("cubic_coeff_a", float32(-0.5)), attribute("mode", "cubic")}
 	}
-	scaledH, scaledW := max(side, h*side/w), max(side, w*side/h)
-	x = g.node("Resize", "resized", []string{x, "", "", g.ints("sides", []int64{int64(scaledH), int64(scaledW)}, 2)},
-		attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1),
-		attribute("mode", "linear"))
+	return []message{attribute("mode", "linear")}
+}
+
+// fit scales images until they are nowhere smaller than resize, and cuts out the middle of the network's side. Both
+// sizes are known here.
+func (f *Frozen) fit(g *graph, x string, side, resize int) string {
+	h, w := f.Of[1], f.Of[2]
+	scaledH, scaledW := max(resize, h*resize/w), max(resize, w*resize/h)
+	if scaledH != h || scaledW != w {
+		x = g.node("Resize", "resized", []string{x, "", "", g.ints("sides", []int64{int64(scaledH), int64(scaledW)}, 2)},
+			append([]message{attribute("antialias", 1), attribute("axes", []int{2, 3}), attribute("exclude_outside", 1)},
+				f.filter()...)...)
+	}
 	if scaledH == side && scaledW == side {
 		return x
 	}

@@ -38,8 +38,9 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 	}
 	info, err := data.Lookup(spec.Name)
 	if err == nil && spec.Size == 0 && info.Cached() { // of files of any size
-		spec.Size = min(max(net.Info().Side, info.MinSize), info.MaxSize)
+		spec.Size = min(max(net.Info().Resize, info.MinSize), info.MaxSize)
 	}
+	spec.Bicubic = net.Info().Bicubic
 	set, err := data.Open(ctx, spec)
 	if err != nil {
 		return nil, err

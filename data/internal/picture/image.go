@@ -15,6 +15,7 @@ import (
 // goroutine uses it at a time.
 type Canvas struct {
 	from, wanted image.Point // the last sizes, which the axes belong to
+	rim          int
 	fit          Fit
 	across, down axis
 	resizer
@@ -28,16 +29,21 @@ type Canvas struct {
 // orientation is lost. It is an error if img is nil, has no pixels, or more of them than Decode reads, and if one of
 // its own methods panics. dst has then any content. A dst of another length than 3·h·w panics.
 func (c *Canvas) Draw(dst []uint8, img image.Image, w, h int, fit Fit) error {
-	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
-		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
+	return c.Middle(dst, img, w, h, 0, fit)
+}
+
+// Middle is what [Canvas.Draw] makes of w+2·rim×h+2·rim pixels, without the rim, which is at least 0.
+func (c *Canvas) Middle(dst []uint8, img image.Image, w, h, rim int, fit Fit) error {
+	if w < 1 || h < 1 || rim < 0 || len(dst) != 3*w*h || !fit.known() {
+		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels, rim %d and fit %d", len(dst), w, h, rim, fit))
 	}
 	if img == nil {
 		return errors.New("there is no image (nil). Give one")
 	}
-	return c.draw(dst, img, w, h, fit)
+	return c.draw(dst, img, w, h, rim, fit)
 }
 
-func (c *Canvas) draw(dst []uint8, img image.Image, w, h int, fit Fit) (err error) {
+func (c *Canvas) draw(dst []uint8, img image.Image, w, h, rim int, fit Fit) (err error) {
 	defer func() {
 		c.img = nil
 		if recover() != nil {
@@ -58,16 +64,16 @@ func (c *Canvas) draw(dst []uint8, img image.Image, w, h int, fit Fit) (err erro
 		c.rows = c.row
 	}
 	c.img = img
-	if from == image.Pt(w, h) {
+	if from == image.Pt(w, h) && rim == 0 {
 		n := w * h
 		for y := range h {
 			c.row(y, dst[y*w:][:w], dst[n+y*w:][:w], dst[2*n+y*w:][:w])
 		}
 		return nil
 	}
-	if wanted := image.Pt(w, h); from != c.from || wanted != c.wanted || fit != c.fit {
-		c.across, c.down = axes(upright, from.X, from.Y, w, h, fit)
-		c.from, c.wanted, c.fit = from, wanted, fit
+	if wanted := image.Pt(w, h); from != c.from || wanted != c.wanted || rim != c.rim || fit != c.fit {
+		c.across, c.down = axes(upright, from.X, from.Y, w, h, rim, fit)
+		c.from, c.wanted, c.rim, c.fit = from, wanted, rim, fit
 	}
 	c.resize(dst, c.rows, c.across, c.down)
 	return nil

@@ -2,7 +2,7 @@
 // have them.
 //
 // Shapes and rounding follow Pillow and torchvision, so that numbers can be compared with those of PyTorch programs:
-// the filter is Pillow's BILINEAR, bit for bit, and alpha is dropped without blending, as convert("RGB") does. What
+// the filter is Pillow's BILINEAR or BICUBIC, bit for bit, and alpha is dropped without blending, as convert("RGB") does. What
 // differs: the orientation that EXIF asks for is applied; of 16-bit images the upper byte counts; transparent pixels of
 // a GIF are black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
 // interpolation of colours to the decoder, so their pixels lie near those of Pillow.
@@ -28,7 +28,12 @@ const (
 	Crop Fit = iota
 	// Stretch makes both sides as long as wanted, whatever that does to the form.
 	Stretch
+	// Bicubic, added to either, filters by Pillow's BICUBIC in place of its BILINEAR.
+	Bicubic
 )
+
+// known says whether f is one of the two, with or without Bicubic.
+func (f Fit) known() bool { return f >= Crop && f <= Stretch|Bicubic }
 
 // Version names decoder and filter. It is part of cache keys: raise it when a change gives other pixels.
 const Version = "picture/1"
@@ -44,7 +49,7 @@ const Version = "picture/1"
 // An error does not name the file, which the caller knows. A fault of a decoder is an error too. A dst of another
 // length than 3·h·w panics.
 func Decode(ctx context.Context, file []byte, dst []uint8, w, h int, fit Fit) error {
-	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
+	if w < 1 || h < 1 || len(dst) != 3*w*h || !fit.known() {
 		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
 	}
 	err := guarded(func() error { return memory().decode(ctx, file, dst, w, h, fit) })
@@ -110,7 +115,7 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 		}
 		return nil
 	}
-	across, down := axes(turn, c.Width, c.Height, w, h, fit)
+	across, down := axes(turn, c.Width, c.Height, w, h, 0, fit)
 	if turn.aside() {
 		new(resizer).resizeColumns(dst, image, across, down)
 	} else {
@@ -119,16 +124,19 @@ func (r *room) decode(ctx context.Context, file []byte, dst []uint8, w, h int, f
 	return nil
 }
 
-// axes are the weights that make an image, fromW×fromH before turn, w×h pixels: for its columns and for its rows.
-func axes(turn turn, fromW, fromH, w, h int, fit Fit) (across, down axis) {
+// axes are the weights that make an image, fromW×fromH before turn, w×h pixels: for its columns and for its rows. With
+// rim they are the middle of what is made, which has so many pixels more on each side.
+func axes(turn turn, fromW, fromH, w, h, rim int, fit Fit) (across, down axis) {
 	fromW, fromH = turn.size(fromW, fromH)
+	outW, outH := w+2*rim, h+2*rim
 	switch {
-	case fit == Stretch:
-		return newAxis(fromW, w, w), newAxis(fromH, h, h)
-	case fromW*h >= fromH*w: // too wide: what is left and right is cut off
-		return newAxis(fromW, h*fromW/fromH, w), newAxis(fromH, h, h)
+	case fit&Stretch != 0:
+	case fromW*outH >= fromH*outW: // too wide: what is left and right is cut off
+		outW = outH * fromW / fromH
+	default:
+		outH = outW * fromH / fromW
 	}
-	return newAxis(fromW, w, w), newAxis(fromH, w*fromH/fromW, h)
+	return newAxis(fromW, outW, w, fit), newAxis(fromH, outH, h, fit)
 }
 
 // Extensions lists the endings of file names, in lower case with the dot, that Decode reads.

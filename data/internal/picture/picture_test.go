@@ -29,9 +29,9 @@ func sizeOf(file []byte) (w, h int, format string, err error) {
 // pillow is testdata/pillow.json; testdata/pillow.py says what is in it.
 type pillow struct {
 	Resized []struct {
-		W, H, Side int
-		Fit        string
-		Planes     []uint8
+		W, H, Side, Rim int
+		Fit             string
+		Planes          []uint8
 	}
 	Decoded []sample
 }
@@ -246,9 +246,18 @@ func TestDecodedAsPillow(t *testing.T) {
 // TestResizedAsPillow: larger, smaller, wide and tall images become bit for bit what Pillow and torchvision make of
 // them.
 func TestResizedAsPillow(t *testing.T) {
-	fits := map[string]Fit{"crop": Crop, "stretch": Stretch}
+	fits := map[string]Fit{"crop": Crop, "stretch": Stretch, "bicubic crop": Crop | Bicubic,
+		"bicubic stretch": Stretch | Bicubic}
 	for _, c := range readPillow(t).Resized {
-		got := decode(t, pngOf(t, pattern(c.W, c.H)), c.Side, fits[c.Fit])
+		var got []uint8
+		if c.Rim == 0 {
+			got = decode(t, pngOf(t, pattern(c.W, c.H)), c.Side, fits[c.Fit])
+		} else {
+			got = make([]uint8, 3*c.Side*c.Side)
+			if err := new(Canvas).Middle(got, pattern(c.W, c.H), c.Side, c.Side, c.Rim, fits[c.Fit]); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if !slices.Equal(got, c.Planes) {
 			largest, mean := apart(got, c.Planes)
 			t.Errorf("%d×%d to %d, %s: a pixel is %d from Pillow's (mean %.2f)", c.W, c.H, c.Side, c.Fit, largest, mean)

@@ -18,34 +18,54 @@ type tap struct{ first, from, to int }
 // newAxis makes in pixels out pixels, out ≥ want, and keeps the want in the middle, as torchvision's CenterCrop does:
 // half a pixel is rounded to the even one.
 //
-// The weights are those of Pillow's BILINEAR: a tent over the pixels on either side, which grows as wide as a wanted
-// pixel where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ from Pillow's in
+// The weights are those of Pillow's BILINEAR, a tent over the pixels on either side, or of its BICUBIC; they grow as
+// wide as a wanted pixel where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ from Pillow's in
 // the last bit, and which takes 32 bytes for each column wanted and row of the image: 176 MB to make 84×84 of 1×65,535.
 // float64(…) around a product keeps a compiler from fusing it with a sum, so all machines have the same weights.
-func newAxis(in, out, want int) axis {
+func newAxis(in, out, want int, fit Fit) axis {
 	scale := float64(in) / float64(out)
-	reach := max(scale, 1) // of the tent on each side
+	stretch, support, filter := max(scale, 1), 1.0, tent
+	if fit&Bicubic != 0 {
+		support, filter = 2, cubic
+	}
+	reach := support * stretch // on each side
 	skip := int(math.RoundToEven(float64(out-want) / 2))
 	a := axis{in: in, taps: make([]tap, want), weights: make([]int32, 0, want*(2*int(math.Ceil(reach))+1))}
-	tent := make([]float64, 0, 2*int(math.Ceil(reach))+1)
+	parts := make([]float64, 0, 2*int(math.Ceil(reach))+1)
 	for i := range a.taps {
 		centre := (float64(skip+i) + 0.5) * scale
 		first := max(int(float64(centre)-reach+0.5), 0)
 		end := min(int(float64(centre)+reach+0.5), in)
-		tent = tent[:0]
+		parts = parts[:0]
 		sum := 0.0
 		for x := first; x < end; x++ {
-			weight := max(1-math.Abs((float64(x)-float64(centre)+0.5)/reach), 0)
-			tent = append(tent, weight)
+			weight := filter((float64(x) - float64(centre) + 0.5) / stretch)
+			parts = append(parts, weight)
 			sum += weight
 		}
 		from := len(a.weights)
-		for _, weight := range tent {
-			a.weights = append(a.weights, int32(0.5+weight/sum*(1<<weightBits)))
+		for _, weight := range parts {
+			a.weights = append(a.weights, int32(math.Copysign(0.5, weight)+weight/sum*(1<<weightBits)))
 		}
 		a.taps[i] = tap{first, from, len(a.weights)}
 	}
 	return a
+}
+
+// tent is the filter of BILINEAR.
+func tent(x float64) float64 { return max(1-math.Abs(x), 0) }
+
+// cubic is the filter of BICUBIC: cubic convolution with a = -1/2 (Keys 1981).
+func cubic(x float64) float64 {
+	const a = -0.5
+	x = math.Abs(x)
+	switch {
+	case x < 1:
+		return float64(float64(float64((a+2)*x)-(a+3))*x*x) + 1
+	case x < 2:
+		return float64(float64(float64(float64(float64(x-5)*x)+8)*x)-4) * a
+	}
+	return 0
 }
 
 // rows is the range of pixels that any wanted pixel needs.

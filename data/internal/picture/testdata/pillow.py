@@ -31,17 +31,18 @@ def smooth(w, h):
     return Image.fromarray(np.stack([40 + 150 * x // w, 200 - 120 * y // h, 60 + 80 * (x + y) // (w + h)], 2).astype(np.uint8))
 
 
-def resize(image, w, h):
+def resize(image, w, h, by=Image.BILINEAR):
     """Across, then down: the only order before Pillow 13, which takes the other one for images that shrink far more in height."""
-    return image.resize((w, image.height), Image.BILINEAR).resize((w, h), Image.BILINEAR)
+    return image.resize((w, image.height), by).resize((w, h), by)
 
 
-def crop(image, side):
-    """torchvision's Resize(side) and CenterCrop(side)."""
+def crop(image, side, rim=0, by=Image.BILINEAR):
+    """torchvision's Resize(side + 2 rim) and CenterCrop(side)."""
+    whole = side + 2 * rim
     w, h = image.size
     short, long = min(w, h), max(w, h)
-    to = (side, int(side * long / short)) if w <= h else (int(side * long / short), side)
-    image = resize(image, *to)
+    to = (whole, int(whole * long / short)) if w <= h else (int(whole * long / short), whole)
+    image = resize(image, *to, by)
     left, top = int(round((to[0] - side) / 2.0)), int(round((to[1] - side) / 2.0))
     return image.crop((left, top, left + side, top + side))
 
@@ -52,6 +53,9 @@ def resized():
             image = pattern(w, h)
             image = crop(image, side) if fit == "crop" else resize(image, side, side)
             yield {"w": w, "h": h, "side": side, "fit": fit, "planes": planes(image)}
+        yield {"w": w, "h": h, "side": side, "fit": "bicubic crop", "planes": planes(crop(pattern(w, h), side, by=Image.BICUBIC))}
+        yield {"w": w, "h": h, "side": side, "rim": 2, "fit": "bicubic crop", "planes": planes(crop(pattern(w, h), side, 2, Image.BICUBIC))}
+        yield {"w": w, "h": h, "side": side, "fit": "bicubic stretch", "planes": planes(resize(pattern(w, h), side, side, Image.BICUBIC))}
 
 
 def saved(image, format, **options):
