@@ -82,7 +82,8 @@ func (p pictures) cached(ctx context.Context, key string, spec Spec) cache.Spec 
 	return cache.Spec{
 		Name: p.set, Source: p.source(), Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
 		Skip: spec.SkipUnreadable, ReadOnly: spec.ReadOnly, Progress: spec.progress(p.set + ": images decoded"),
-		Decode: func(i int, dst []uint8) error { return p.decode(ctx, i, dst) },
+		Waiting: func() { spec.progress(p.set+": "+cache.Busy)(0, p.images()) },
+		Decode:  func(i int, dst []uint8) error { return p.decode(ctx, i, dst) },
 	}
 }
 

@@ -99,6 +99,7 @@ func (m *Maker) Set(ctx context.Context, set *data.Set, o Options) (*data.Set, e
 			spec := m.spec(set, h, i)
 			if o.Progress != nil {
 				spec.Progress = func(n, _ int) { o.Progress(set.Name+": embeddings made", done+n, missing) }
+				spec.Waiting = func() { o.Progress(set.Name+": "+cache.Busy, done, missing) }
 			}
 			built, err := m.build(ctx, spec, h, i)
 			if ctx.Err() != nil {

@@ -33,12 +33,15 @@ func (b *Backbone) readOwn(f *safetensors.Reader) error {
 	if err != nil || classes < 1 || classes > limit.KnownClasses {
 		return wrong("classes")
 	}
-	i := Info{Architecture: m[keyArchitecture], Side: shape[1], Resize: shape[1], TrainedOn: m["data"], Classes: classes}
+	i := Info{Architecture: m[keyArchitecture], Side: shape[1], TrainedOn: m["data"], Classes: classes}
 	if i.Mean, err = three(m[keyMean], func(v float64) bool { return v >= -1e6 && v <= 1e6 }); err != nil {
 		return wrong(keyMean)
 	}
 	if i.Std, err = three(m[keyStd], func(v float64) bool { return v >= 1e-6 && v <= 1e6 }); err != nil {
 		return wrong(keyStd)
+	}
+	if err := i.scaling(m); err != nil {
+		return err
 	}
 	entry, err := arch.Lookup(i.Architecture)
 	if err != nil {

@@ -129,18 +129,7 @@ func (b *Backbone) describe(m map[string]string) (r reading, err error) {
 		errs = append(errs, fmt.Errorf("side is %d, which is no multiple of the side of a patch, %d. %s", b.info.Side,
 			a.vit.patch, again))
 	}
-	b.info.Resize = b.info.Side
-	if text, said := m[keyResize]; said {
-		b.info.Resize, err = strconv.Atoi(text)
-		if err != nil || b.info.Resize < b.info.Side || b.info.Resize > limit.BackboneSide || (b.info.Resize-b.info.Side)%2 != 0 {
-			errs = append(errs, fmt.Errorf("resize is %.20q instead of the side, %d, or an even number more, up to %d. %s", text,
-				b.info.Side, limit.BackboneSide, again))
-		}
-	}
-	if filter, said := m[keyFilter]; said && filter != filterBilinear && filter != filterBicubic {
-		errs = append(errs, fmt.Errorf("filter is %.20q instead of %s or %s. %s", filter, filterBilinear, filterBicubic, again))
-	}
-	b.info.Bicubic = m[keyFilter] == filterBicubic
+	errs = append(errs, b.info.scaling(m))
 	if b.info.Mean, err = three(m[keyMean], func(v float64) bool { return math.Abs(v) <= 1 }); err != nil {
 		errs = append(errs, fmt.Errorf("mean is %.60q instead of three numbers from -1 to 1. %s", m[keyMean], again))
 	}
@@ -164,6 +153,22 @@ func (b *Backbone) describe(m map[string]string) (r reading, err error) {
 		}
 	}
 	return r, errors.Join(errs...)
+}
+
+// scaling fills in how pictures are scaled to the side, which is known.
+func (i *Info) scaling(m map[string]string) (err error) {
+	i.Resize, i.Bicubic = i.Side, m[keyFilter] == filterBicubic
+	if text, said := m[keyResize]; said {
+		if i.Resize, err = strconv.Atoi(text); err != nil || i.Resize < i.Side || i.Resize > limit.BackboneSide ||
+			(i.Resize-i.Side)%2 != 0 {
+			return fmt.Errorf("resize is %.20q instead of the side, %d, or an even number more, up to %d. %s", text, i.Side,
+				limit.BackboneSide, again)
+		}
+	}
+	if filter, said := m[keyFilter]; said && filter != filterBilinear && filter != filterBicubic {
+		return fmt.Errorf("filter is %.20q instead of %s or %s. %s", filter, filterBilinear, filterBicubic, again)
+	}
+	return nil
 }
 
 func isAre(n int) string {

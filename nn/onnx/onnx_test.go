@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -68,18 +69,22 @@ func TestFrozen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text bytes.Buffer
-	path := filepath.Join(t.TempDir(), "own.safetensors")
-	if err := errors.Join(safetensors.Write(&text, weights.Of(own),
-		map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
-			"hidden": "[6]", "mean": "[0.5,0.25,0]", "std": "[1,2,1]", "data": "glyphs"}),
-		os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
+	opened := func(more map[string]string) *backbone.Backbone {
+		said := map[string]string{"ocl_version": "1", "architecture": "mlp", "shape": "[3,8,8]", "classes": "2",
+			"hidden": "[6]", "mean": "[0.5,0.25,0]", "std": "[1,2,1]", "data": "glyphs"}
+		maps.Copy(said, more)
+		var text bytes.Buffer
+		path := filepath.Join(t.TempDir(), "own.safetensors")
+		if err := errors.Join(safetensors.Write(&text, weights.Of(own), said), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		net, err := backbone.Open(path, nn.DefaultEngine())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
 	}
-	net, err := backbone.Open(path, nn.DefaultEngine())
-	if err != nil {
-		t.Fatal(err)
-	}
+	net, cut := opened(nil), opened(map[string]string{"resize": "12", "filter": "bicubic"})
 	layers := []backbone.Layer{
 		{Kind: backbone.Convolution, Name: "stem", Out: 1, Residual: -1, Weight: make([]float32, 6*3*9),
 			Bias: make([]float32, 6), Shape: [4]int{6, 3, 3, 3}, Groups: 1, Side: 3, Stride: 2, Behind: 1, ReLU: true, Most: 6},
@@ -112,6 +117,7 @@ func TestFrozen(t *testing.T) {
 	for name, f := range map[string]onnx.Frozen{
 		"a transformer":  {Net: net, Layers: transformer, Of: [3]int{3, 8, 8}},
 		"of the project": {Net: net, Of: [3]int{3, 8, 8}}, "of others": {Net: net, Layers: layers, Of: [3]int{3, 8, 8}},
+		"of what it scales to": {Net: cut, Of: [3]int{3, 12, 12}}, "scaled and cut": {Net: cut, Of: [3]int{3, 8, 8}},
 		"grey": {Net: net, Of: [3]int{1, 8, 8}}, "of other images": {Net: net, Of: [3]int{3, 12, 20}},
 	} {
 		m := decodeModel(t, written(t, onnx.Model{Net: head, Embeddings: true, Frozen: &f, Rules: []onnx.Rule{{Name: "head"}},
@@ -121,7 +127,7 @@ func TestFrozen(t *testing.T) {
 			t.Errorf("%s: inputs %v, want %s", name, m.inputs, want)
 		}
 		if want := fmt.Sprintf("[%d,%d,%d]", f.Of[0], f.Of[1], f.Of[2]); m.metadata["image_size"] != want ||
-			m.metadata["backbone_digest"] != net.Digest() || m.metadata["mean"] != "[0.5,0.25,0]" {
+			m.metadata["backbone_digest"] != f.Net.Digest() || m.metadata["mean"] != "[0.5,0.25,0]" {
 			t.Errorf("%s: metadata %v", name, m.metadata)
 		}
 		operators := map[string]int{}
@@ -130,6 +136,10 @@ func TestFrozen(t *testing.T) {
 		}
 		want := map[string]int{"Resize": 1, "Gemm": 3, "Cast": 5}
 		switch name {
+		case "of what it scales to": // one Slice is that of images of any size
+			want["Slice"] = 2
+		case "scaled and cut":
+			want["Slice"], want["Resize"] = 2, 2
 		case "grey":
 			want["Concat"] = 1
 		case "of other images":

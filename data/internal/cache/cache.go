@@ -47,10 +47,15 @@ type Spec struct {
 	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each
 	// time they are asked for.
 	ReadOnly bool
+	// Waiting may be nil. It is called once where another goroutine or process builds a file in the same folder.
+	Waiting func()
 	// Progress may be nil. While the cache is built it is called by one goroutine at a time: at the beginning, some times
 	// a second, and at the end with done == total.
 	Progress func(done, total int)
 }
+
+// Busy is what progress says while another process builds.
+const Busy = "waiting for another ocl that fills the cache"
 
 // Fault is an image that was left out of a cache.
 type Fault struct {
@@ -95,7 +100,13 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	}
 	lock, err := lockOf(dir)
 	if err == nil {
-		_, err = lock.TryLockContext(ctx, 20*time.Millisecond)
+		var locked bool
+		if locked, err = lock.TryLock(); err == nil && !locked {
+			if s.Waiting != nil {
+				s.Waiting()
+			}
+			_, err = lock.TryLockContext(ctx, 20*time.Millisecond)
+		}
 	}
 	if err != nil {
 		if ctx.Err() != nil {
