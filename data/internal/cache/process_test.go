@@ -118,9 +118,12 @@ func TestKilledBuild(t *testing.T) {
 			t.Errorf("removed %v (%v) beside a build", removed, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Open(ctx, shared(dir)); !errors.Is(err, context.DeadlineExceeded) ||
-			!strings.Contains(err.Error(), "waiting for another ocl") {
-			t.Errorf("waiting beside a build: error %v", err)
+		waits := shared(dir)
+		told := 0
+		waits.Waiting = func() { told++ }
+		if _, err := Open(ctx, waits); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "waiting for another ocl") || told != 1 {
+			t.Errorf("waiting beside a build: error %v, told %d times", err, told)
 		}
 		cancel()
 		kill()
