@@ -106,8 +106,8 @@ func TestForeignFaults(t *testing.T) {
 	}
 }
 
-// TestScaling: a file says how pictures are scaled, one that does not takes them at its side, and the usual of a network
-// is known of a file that says nothing.
+// TestScaling: a file says how pictures are scaled, one that does not takes them at its side, and the usual of a
+// network is known of a file that says nothing.
 func TestScaling(t *testing.T) {
 	c := asIs()
 	b, err := decode(c.text(t), nn.DefaultEngine())

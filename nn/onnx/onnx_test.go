@@ -75,7 +75,8 @@ func TestFrozen(t *testing.T) {
 		maps.Copy(said, more)
 		var text bytes.Buffer
 		path := filepath.Join(t.TempDir(), "own.safetensors")
-		if err := errors.Join(safetensors.Write(&text, weights.Of(own), said), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+		if err := errors.Join(safetensors.Write(&text, weights.Of(own), said),
+			os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		net, err := backbone.Open(path, nn.DefaultEngine())
