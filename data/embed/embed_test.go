@@ -265,7 +265,8 @@ func TestScaled(t *testing.T) {
 		}
 	}
 	for _, bicubic := range []bool{false, true} {
-		if err := d.fit(got, pixels, backbone.Info{Side: 8, Resize: 12, Bicubic: bicubic}); err != nil || !bytes.Equal(got, middle) {
+		i := backbone.Info{Side: 8, Resize: 12, Bicubic: bicubic}
+		if err := d.fit(got, pixels, i); err != nil || !bytes.Equal(got, middle) {
 			t.Errorf("bicubic %v: %v, or not the middle", bicubic, err)
 		}
 	}

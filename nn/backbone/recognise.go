@@ -128,8 +128,8 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		}
 	}
 	u := usuals[slices.IndexFunc(usuals, func(u usual) bool { return u.of == c.a.name && u.gelu == c.r.gelu })]
-	b.info = Info{Architecture: c.a.name, Side: usualSide, Resize: u.resize, Bicubic: true, Mean: u.mean, Std: u.std, TrainedOn: u.trainedOn,
-		Licence: u.licence, Feature: c.r.feature, Remarks: fmt.Sprintf(
+	b.info = Info{Architecture: c.a.name, Side: usualSide, Resize: u.resize, Bicubic: true, Mean: u.mean, Std: u.std,
+		TrainedOn: u.trainedOn, Licence: u.licence, Feature: c.r.feature, Remarks: fmt.Sprintf(
 			"the file has the names of %s and says nothing else; it is taken for %s, trained on %s, licence %s, with the middle %d pixels of pictures made %d, bicubically, mean %v, deviation %v, GELU %s, positions %s",
 			c.r.scheme.name, c.a.name, u.trainedOn, u.licence, usualSide, u.resize, u.mean, u.std, c.r.gelu, c.r.positions)}
 	return c.a.layOut(usualSide, c.r), nil

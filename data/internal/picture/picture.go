@@ -2,10 +2,10 @@
 // have them.
 //
 // Shapes and rounding follow Pillow and torchvision, so that numbers can be compared with those of PyTorch programs:
-// the filter is Pillow's BILINEAR or BICUBIC, bit for bit, and alpha is dropped without blending, as convert("RGB") does. What
-// differs: the orientation that EXIF asks for is applied; of 16-bit images the upper byte counts; transparent pixels of
-// a GIF are black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
-// interpolation of colours to the decoder, so their pixels lie near those of Pillow.
+// the filter is Pillow's BILINEAR or BICUBIC, bit for bit, and alpha is dropped without blending, as convert("RGB")
+// does. What differs: the orientation that EXIF asks for is applied; of 16-bit images the upper byte counts;
+// transparent pixels of a GIF are black, as are those of its canvas that the first frame does not cover. JPEG and WebP
+// leave rounding and the interpolation of colours to the decoder, so their pixels lie near those of Pillow.
 //
 // Start at [Decode].
 package picture

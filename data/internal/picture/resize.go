@@ -19,9 +19,10 @@ type tap struct{ first, from, to int }
 // half a pixel is rounded to the even one.
 //
 // The weights are those of Pillow's BILINEAR, a tent over the pixels on either side, or of its BICUBIC; they grow as
-// wide as a wanted pixel where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ from Pillow's in
-// the last bit, and which takes 32 bytes for each column wanted and row of the image: 176 MB to make 84×84 of 1×65,535.
-// float64(…) around a product keeps a compiler from fusing it with a sum, so all machines have the same weights.
+// wide as a wanted pixel where the image shrinks. They are not draw.BiLinear's of golang.org/x/image, whose sums differ
+// from Pillow's in the last bit, and which takes 32 bytes for each column wanted and row of the image: 176 MB to make
+// 84×84 of 1×65,535. float64(…) around a product keeps a compiler from fusing it with a sum, so all machines have the
+// same weights.
 func newAxis(in, out, want int, fit Fit) axis {
 	scale := float64(in) / float64(out)
 	stretch, support, filter := max(scale, 1), 1.0, tent
