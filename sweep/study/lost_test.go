@@ -145,7 +145,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"eval_sample": {values: list{1, 2}, with: map[string]any{"eval_every": 5}},
 		"eval_online": {values: list{false, true}}, "eval_ahead": {values: list{0, 3}},
 		"eval_probe": {values: list{0, 2}},
-		"seed":        {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}},
+		"seed":       {values: list{0, 7}}, "seeds.order": {values: list{0, 2}}, "seeds.init": {values: list{0, 2}},
 		"seeds.memory": {values: list{0, 2}}, "runs": {values: list{1, 2}},
 		"engine.kernel": {values: list{"generic", ""}},
 		"engine.convolution": {values: list{"direct", "winograd"},
