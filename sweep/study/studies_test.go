@@ -55,7 +55,8 @@ func TestShippedStudies(t *testing.T) {
 		"metrics.yaml": 31, "lambda.yaml": 27, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150,
 		"claims_mini.yaml":   114,
 		"claims_core50.yaml": 3, "cndpm.yaml": 9,
-		"confirmation.yaml": 195, "pretrained.yaml": 30, "latent.yaml": 30,
+		"confirmation.yaml": 195, "pretrained.yaml": 30, "latent.yaml": 30, "backbones.yaml": 90, "since.yaml": 54,
+		"siblurry.yaml": 12,
 	}
 	files, err := filepath.Glob("../../survey/studies/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -70,7 +71,7 @@ func TestShippedStudies(t *testing.T) {
 		sets := map[string]bool{}
 		for c, timing := range s.Runs() {
 			sets[c.Data.Name] = true
-			if name != "quick.yaml" && name != "cndpm.yaml" && name != "pretrained.yaml" &&
+			if !slices.Contains([]string{"quick.yaml", "cndpm.yaml", "pretrained.yaml", "backbones.yaml", "siblurry.yaml"}, name) &&
 				(c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, c.Methods, c.Engine)
 			}
