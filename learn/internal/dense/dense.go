@@ -263,9 +263,13 @@ func (s *Sym) forward(strip, f []float64, first, last int) {
 
 // rowsOf are the first rows of a strip. Those that it lacks are of nobody.
 func rowsOf(strip []float64) (rows [height][]float64) {
+	var nobody []float64
 	for i := range rows {
 		if len(strip) == 0 {
-			rows[i] = make([]float64, width)
+			if nobody == nil {
+				nobody = make([]float64, width)
+			}
+			rows[i] = nobody
 			continue
 		}
 		rows[i], strip = strip[:width], strip[width:]
@@ -310,7 +314,7 @@ func (s *Sym) forwardOne(v []float64) {
 
 // forwardAll is forward of all rows, panel by panel: what a panel has finished is subtracted from the rows below.
 func (s *Sym) forwardAll(strips [][]float64) {
-	var f []float64
+	f := make([]float64, 0, panel*(panel+height))
 	for first := 0; first < s.N; first += panel {
 		last := min(first+panel, s.N)
 		f = s.block(f[:0], first, last)
@@ -345,14 +349,15 @@ func (s *Sym) columns(dst, x []float64, workers int, one func(v []float64), f fu
 	count := stripsOf(n)
 	each := max(1, min(together, count/max(1, workers)))
 	share(workers, (count+each-1)/each, func(part int) {
-		var strips [][]float64
 		from, to := part*each*width, min((part+1)*each*width, n)
+		strips := make([][]float64, stripsOf(to-from))
+		all := make([]float64, len(strips)*s.N*width)
+		for i := range strips {
+			strips[i] = all[i*s.N*width:][:s.N*width]
+		}
 		for c := from; c < to; c++ {
-			if c%width == 0 {
-				strips = append(strips, make([]float64, s.N*width))
-			}
 			for r, v := range x[c*s.N:][:s.N] {
-				strips[len(strips)-1][r*width+c%width] = v
+				strips[(c-from)/width][r*width+c%width] = v
 			}
 		}
 		f(strips)
