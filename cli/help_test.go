@@ -102,7 +102,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"seeds.init":   "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",
-		"tune.grid": "paper", "tune.search": "halving", "tune.points": "5", "tune.repeats": "2", "tune.seed": "3",
+		"tune.grid": "paper", "tune.by": "retention", "tune.search": "halving", "tune.points": "5", "tune.repeats": "2", "tune.seed": "3",
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"},
@@ -122,6 +122,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"network.hidden":      {"--network", "mlp"},
 		"parent.checkpoint":   {"parent.run=runs/er1k"},
 		"network.init_digest": {"network.init=w.safetensors"}, "data.backbone_digest": {"--backbone", "b.safetensors"},
+		"tune.by":   {"--protocol", "survey", "--tune", "paper"},
 		"tune.grid": {"--protocol", "survey"}, "tune.search": {"--protocol", "survey", "--tune", "paper"},
 		"tune.points":  {"--protocol", "survey", "--tune", "paper", "tune.search=random"},
 		"tune.repeats": {"--protocol", "survey", "--tune", "paper"}, "tune.seed": {"--protocol", "survey", "--tune", "paper"},

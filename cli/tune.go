@@ -45,8 +45,8 @@ func newTune() *cobra.Command {
   ocl tune --data cifar100 --data-dir DIR --tasks 20 --method mir --memory 5000 --out runs/tune-mir
   ocl tune --method er,gdumb --grid authors --repeats 1 --dry-run
   ocl tune --method er --search halving`,
-		Long: "Every point of the grid learns the first two tasks of the stream. Its score is its mean accuracy on their test sets. The point " +
-			"with the highest score is chosen, and of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
+		Long: "Every point of the grid learns the first two tasks of the stream. Its score is its mean accuracy on their test sets, or the metric of --by. The point " +
+			"with the best score is chosen, and of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
 			"the same --out continues after Ctrl-C, and makes no trial twice.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -60,6 +60,7 @@ func newTune() *cobra.Command {
 	grid := flags.Lookup("grid")
 	grid.Usage, grid.DefValue = "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values",
 		tune.Paper
+	f.config.addOwn(cmd, "tune.by", "by", "METRIC")
 	f.config.addOwn(cmd, "tune.search", "search", "NAME")
 	f.config.addOwn(cmd, "tune.points", "points", "N")
 	f.config.addOwn(cmd, "tune.repeats", "repeats", "N")
@@ -77,8 +78,7 @@ func newTune() *cobra.Command {
 }
 
 // decidedByTuning are the keys that a tuning sets itself.
-var decidedByTuning = []string{"protocol", "eval", "eval_every", "eval_sample", "eval_online", "eval_ahead", "eval_probe",
-	"tune.grid", "tune.seed"}
+var decidedByTuning = []string{"protocol", "tune.grid", "tune.seed"}
 
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
@@ -92,6 +92,12 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	spec, err := tune.SpecOf(cfg.Tune)
 	if err != nil {
 		return unfit(err)
+	}
+	for _, k := range config.Keys() {
+		if _, given := f.config.text(k.Name); given && k.Measured && spec.By == "" {
+			return usage(fmt.Errorf("%s: %s is given, but a point is scored by its average accuracy at the end. Add --by METRIC, or remove it",
+				pathOf(cmd), k.Name))
+		}
 	}
 	cfg.Tune, cfg.Protocol = config.Tune{}, config.ProtocolTuning
 	f.opts.Program, f.opts.Revision, f.opts.Command = program()
@@ -190,7 +196,9 @@ func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Prev
 // pointTable lists the points of a record: first those that were tried to the end, then those that were stopped, then
 // those that diverged.
 func pointTable(r *tune.Record) table {
-	t := table{head: []string{">accuracy"}}
+	by := cmp.Or(r.By, "accuracy")
+	lower := slices.ContainsFunc(result.AllMetrics(), func(m result.Metric) bool { return m.Key == r.By && m.Lower })
+	t := table{head: []string{">" + by}}
 	for _, a := range r.Grid.Axes {
 		t.head = append(t.head, ">"+tune.ShortKey(a.Key))
 	}
@@ -205,6 +213,9 @@ func pointTable(r *tune.Record) table {
 		if c := cmp.Or(cmp.Compare(rank[p.Outcome], rank[q.Outcome]), cmp.Compare(len(q.Trials), len(p.Trials))); c != 0 ||
 			p.Score == nil || q.Score == nil {
 			return c
+		}
+		if lower {
+			p, q = q, p
 		}
 		return cmp.Compare(*q.Score, *p.Score)
 	})

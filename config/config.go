@@ -118,6 +118,23 @@ const (
 	BlurCrossImage    = "cross-image" // also across the images of a task, as in the published rows
 )
 
+// MetricDefault is the value of Tune.By where nothing is said.
+const MetricDefault = "average_accuracy"
+
+// Metrics lists the metrics of a result, which are the values of Tune.By.
+func Metrics() []string {
+	return []string{MetricDefault, "average_forgetting", "forgetting_all_tasks", "bwt_plus", "fwt", "learning_accuracy",
+		"average_incremental_accuracy", "average_anytime_accuracy", "min_accuracy", "worst_case_accuracy", "largest_drop",
+		"stability_gap", "seen_auc", "seen_last", "cumulative_forgetting", "retention", "online_accuracy",
+		"near_future_accuracy", "probed_accuracy"}
+}
+
+// metricNeeds has the key without which a metric is not measured.
+var metricNeeds = map[string]string{"average_anytime_accuracy": "eval_every", "min_accuracy": "eval_every",
+	"worst_case_accuracy": "eval_every", "largest_drop": "eval_every", "stability_gap": "eval_every",
+	"seen_auc": "eval_every", "online_accuracy": "eval_online", "near_future_accuracy": "eval_ahead",
+	"probed_accuracy": "eval_probe"}
+
 // DefaultMemory is the memory size M of [Default], in samples.
 const DefaultMemory = 500
 
@@ -155,6 +172,7 @@ type Config struct {
 // config of a run has none: its settings are then those that were chosen.
 type Tune struct {
 	Grid    string  // paper, authors or a file; "" does not tune
+	By      string  // the metric by which a point is chosen; "" is MetricDefault
 	Search  string  // SearchGrid, SearchRandom or SearchHalving; "" is SearchGrid
 	Points  int     // of SearchRandom, how many are drawn
 	Repeats int     // trials of each point; 0 is by data and method

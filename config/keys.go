@@ -235,6 +235,8 @@ var table = placed([]Key{
 		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued"},
 	{Name: "tune.grid", Short: "tune", Group: GroupTraining, Value: "GRID", Unset: "no tuning",
 		Help: "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values"},
+	{Name: "tune.by", Later: true, Unset: MetricDefault, Choices: Metrics(),
+		Help: "metric of result.json by which a point is chosen, of the two tasks; trials then measure what eval and eval_… say"},
 	{Name: "tune.search", Unset: SearchGrid, Choices: []string{SearchGrid, SearchRandom, SearchHalving},
 		Help: "points that are tried: grid (all), random (tune.points of them, drawn within the bounds) or halving (all with few images, then twice the best third with more)"},
 	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000,

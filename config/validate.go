@@ -75,7 +75,8 @@ func checkTune(f *faults, c Config) {
 		for _, v := range []struct {
 			key   string
 			given bool
-		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0},
+		}{{"tune.by", t.By != ""}, {"tune.search", t.Search != ""},
+			{"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0},
 			{"tune.seed", t.Seed != nil}} {
 			if v.given {
 				f.add(v.key, "it is given, but nothing is tuned. Add --tune paper, or remove it")
@@ -87,6 +88,10 @@ func checkTune(f *faults, c Config) {
 			shown(c.Protocol))
 	case c.Parent.Run != "":
 		f.add("tune.grid", "the run has the settings of its parent, so they cannot be tuned. Remove tune.grid (--tune) or parent.run")
+	}
+	preset := Default()
+	if key := metricNeeds[t.By]; key != "" && keyCalled(key).text(&c) == keyCalled(key).text(&preset) {
+		f.add("tune.by", "%s is not measured without %s. Set %s, or choose another metric", t.By, key, key)
 	}
 	switch random := t.Search == SearchRandom; {
 	case random && t.Points == 0:

@@ -55,7 +55,10 @@ func (id Identity) Key() string {
 }
 
 // TuningKey is the key of a tuning: which run is tried first, and what is tried and how.
-func TuningKey(first, gridDigest, search string, repeats int) string {
+func TuningKey(first, gridDigest, search string, repeats int, by string) string {
+	if by != "" {
+		search += "\nby " + by
+	}
 	return hashed("ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", first, gridDigest, search, repeats)
 }
 

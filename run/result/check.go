@@ -99,12 +99,20 @@ func checkTuning(r *Result) error {
 		matches("tuning.grid_digest", t.GridDigest, digestPattern)); err != nil {
 		return err
 	}
+	least := 0.0
+	if t.By != "" {
+		at := slices.IndexFunc(metrics, func(m Metric) bool { return m.Key == t.By })
+		if at < 0 {
+			return fmt.Errorf("tuning.by is %s, but must be a metric", cut(t.By))
+		}
+		least = metrics[at].Least
+	}
 	for i, p := range t.Points {
 		if len(p.Values) != len(t.Keys) {
 			return fmt.Errorf("tuning.points[%d].values has %d values, but there are %d keys", i, len(p.Values), len(t.Keys))
 		}
-		if f := fraction(p.Score); f != "" {
-			return fmt.Errorf("tuning.points[%d].score %s", i, f)
+		if v := p.Score; v != nil && !(*v >= least && *v <= 1) {
+			return fmt.Errorf("tuning.points[%d].score is %g, but must be a fraction in [%g,1]", i, *v, least)
 		}
 	}
 	return nil

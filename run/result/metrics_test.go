@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ocl/config"
 )
 
 // Each line of the table has the field of its place, under its key, and the page says of it what the table says.
@@ -20,6 +22,13 @@ func TestMetricTable(t *testing.T) {
 	fields := reflect.TypeFor[Metrics]()
 	if fields.NumField() != len(metrics) {
 		t.Fatalf("%d fields and %d lines of the table", fields.NumField(), len(metrics))
+	}
+	var keys []string
+	for _, m := range metrics {
+		keys = append(keys, m.Key)
+	}
+	if d := cmp.Diff(keys, config.Metrics()); d != "" {
+		t.Errorf("package config lists other metrics: %s", d)
 	}
 	titles := map[string]bool{}
 	for i, d := range metrics {

@@ -127,6 +127,7 @@ type Tuning struct {
 	Grid       string        `json:"grid"`
 	GridDigest string        `json:"grid_digest"`
 	Search     string        `json:"search"`
+	By         string        `json:"by,omitempty"` // the metric that scored points; "" is the average accuracy
 	Repeats    int           `json:"repeats"`
 	Steps      int           `json:"steps"` // learner steps of all trials
 	Keys       []string      `json:"keys"`  // of the config
@@ -138,7 +139,7 @@ type Tuning struct {
 type TuningPoint struct {
 	Values  []string `json:"values"`
 	Outcome string   `json:"outcome"`         // Finished, Diverged, or stopped by the search
-	Score   *float64 `json:"score,omitempty"` // mean accuracy after the two tasks; nil where a trial diverged
+	Score   *float64 `json:"score,omitempty"` // mean of the metric after the two tasks; nil where a trial diverged
 }
 
 // Parent is the run whose learner a run has continued. Tasks, steps and classes are those of the learner then, with

@@ -55,7 +55,7 @@ func jobsOf(x *experiment.Experiment, c config.Config, spec Spec) (*experiment.E
 	schema, of := experiment.Schema(), tried(c)
 	plain := c.Clone()
 	plain.Tune = config.Tune{}
-	runs, tries := schema.Runs(plain), schema.Runs(tuning(of))
+	runs, tries := schema.Runs(plain), schema.Runs(spec.tuning(of))
 	grid, err := spec.of(tries[0])
 	if err != nil {
 		return nil, nil, cause.As(err, ErrGrid)
@@ -84,8 +84,9 @@ func jobsOf(x *experiment.Experiment, c config.Config, spec Spec) (*experiment.E
 			return nil, nil, cause.As(err, ErrGrid)
 		}
 		trials, whole := search.effort(len(points), repeats)
-		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials,
-			Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
+		j := Job{Before: run, Trials: trials,
+			Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats, spec.By),
+			Steps:  int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
 			spec: spec, grid: grid, run: runs[i], of: seeded}
 		j.Key = identity.TunedKey(run.Key, j.Tuning)
 		j.Folder = folderOf(run, j.Key)

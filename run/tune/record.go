@@ -48,9 +48,10 @@ type Record struct {
 	Grid        GridRecord    `json:"grid"`
 	Search      Search        `json:"search"`
 	Repeats     int           `json:"repeats"`
-	Chosen      *int          `json:"chosen"` // index in Points; nil where all diverged
-	Points      []Point       `json:"points"` // in the order in which they come
-	Steps       int           `json:"steps"`  // learner steps of all trials
+	By          string        `json:"by,omitempty"` // the metric that scores trials; "" is the average accuracy
+	Chosen      *int          `json:"chosen"`       // index in Points; nil where all diverged
+	Points      []Point       `json:"points"`       // in the order in which they come
+	Steps       int           `json:"steps"`        // learner steps of all trials
 	GridSteps   int           `json:"grid_steps"`
 	DataDigest  string        `json:"data_digest"`
 	Numbers     int           `json:"numbers"`
@@ -70,20 +71,20 @@ type GridRecord struct {
 type Point struct {
 	Values  []string `json:"values"`  // by axis
 	Outcome string   `json:"outcome"` // result.Finished, result.Diverged or Stopped
-	// Score is the mean over repetitions of the average accuracy after the two tasks, in [0,1], of its last round; nil
-	// where a trial diverged.
+	// Score is the mean over repetitions of the metric after the two tasks, of its last round; nil where a trial diverged.
 	Score  *float64 `json:"score"`
 	Trials []Trial  `json:"trials"` // round by round, and repetition by repetition
 }
 
 // Trial is one run of a point.
 type Trial struct {
-	Key      string   `json:"key"`      // of the run
-	Share    float64  `json:"share"`    // of the training images
-	Repeat   int      `json:"repeat"`   // from 0
-	Outcome  string   `json:"outcome"`  // result.Finished or result.Diverged
-	Steps    int      `json:"steps"`    // learner steps taken
-	Accuracy *float64 `json:"accuracy"` // average accuracy after the two tasks; nil where it diverged
+	Key      string   `json:"key"`             // of the run
+	Share    float64  `json:"share"`           // of the training images
+	Repeat   int      `json:"repeat"`          // from 0
+	Outcome  string   `json:"outcome"`         // result.Finished or result.Diverged
+	Steps    int      `json:"steps"`           // learner steps taken
+	Accuracy *float64 `json:"accuracy"`        // average accuracy after the two tasks; nil where it diverged
+	Score    *float64 `json:"score,omitempty"` // by the metric of the record, where that has one; nil where it diverged
 }
 
 // Setting is a key with the value that was chosen for it.
@@ -101,11 +102,11 @@ func (r *Record) Best() []Setting {
 	return settings
 }
 
-// choose finds the chosen point: the finished one with the highest score, of equal ones the first.
+// choose finds the chosen point: the finished one with the best score, of equal ones the first.
 func (r *Record) choose() {
 	r.Chosen = nil
 	for i, p := range r.Points {
-		if p.Outcome == result.Finished && (r.Chosen == nil || *p.Score > *r.Points[*r.Chosen].Score) {
+		if p.Outcome == result.Finished && (r.Chosen == nil || better(r.By, *p.Score, *r.Points[*r.Chosen].Score)) {
 			r.Chosen = &i
 		}
 	}
@@ -237,15 +238,19 @@ func (r *Record) check() error {
 	if len(r.Points) != want {
 		return fmt.Errorf("there are %d points, but its search has %d", len(r.Points), want)
 	}
+	by, err := scoredBy(r.By)
+	if err != nil || r.By == config.MetricDefault {
+		return errors.New("by is no metric, or the one that is meant without it")
+	}
 	for i, p := range r.Points {
-		if err := p.check(len(r.Grid.Axes), r.Repeats); err != nil {
+		if err := p.check(len(r.Grid.Axes), r.Repeats, by); err != nil {
 			return fmt.Errorf("point %d: %w", i, err)
 		}
 	}
 	chosen := *r
 	chosen.choose()
 	if (chosen.Chosen == nil) != (r.Chosen == nil) || r.Chosen != nil && *chosen.Chosen != *r.Chosen {
-		return errors.New("chosen is not the first finished point with the highest score")
+		return errors.New("chosen is not the first finished point with the best score")
 	}
 	return nil
 }
@@ -255,7 +260,7 @@ func isKey(text string) bool {
 	return err == nil && len(b) == 32
 }
 
-func (p Point) check(axes, repeats int) error {
+func (p Point) check(axes, repeats int, by result.Metric) error {
 	switch {
 	case len(p.Values) != axes:
 		return fmt.Errorf("it has %d values, but the grid has %d keys", len(p.Values), axes)
@@ -274,6 +279,10 @@ func (p Point) check(axes, repeats int) error {
 			return fmt.Errorf("accuracy and outcome of trial %d contradict each other", i)
 		case t.Accuracy != nil && !(*t.Accuracy >= 0 && *t.Accuracy <= 1):
 			return fmt.Errorf("the accuracy of trial %d is not in [0,1]", i)
+		case (t.Score != nil) != (t.Accuracy != nil && by.Key != config.MetricDefault):
+			return fmt.Errorf("trial %d has a score where the record has no metric, or none where it has one", i)
+		case t.Score != nil && !(*t.Score >= by.Least && *t.Score <= 1):
+			return fmt.Errorf("the score of trial %d is not in [%g,1]", i, by.Least)
 		}
 	}
 	score := mean(p.Trials[len(p.Trials)-repeats:])
@@ -286,12 +295,16 @@ func (p Point) check(axes, repeats int) error {
 	return nil
 }
 
-// mean is the mean accuracy of trials; nil where one of them diverged.
+// mean is the mean score of trials; nil where one of them diverged.
 func mean(trials []Trial) *float64 {
 	sum := 0.0
 	for _, t := range trials {
 		if t.Accuracy == nil {
 			return nil
+		}
+		if t.Score != nil {
+			sum += *t.Score
+			continue
 		}
 		sum += *t.Accuracy
 	}

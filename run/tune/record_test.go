@@ -150,7 +150,9 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := example()
-	r.Search = Search{config.SearchRandom, 3, 5}
+	r.Search, r.By = Search{config.SearchRandom, 3, 5}, "retention"
+	half := 0.5
+	r.Points[0].Trials[0].Score = &half
 	var top map[string]any
 	text, err := json.Marshal(r)
 	if err != nil {

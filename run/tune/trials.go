@@ -117,8 +117,13 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if err != nil {
 		return fmt.Errorf("tune: %s: %w", one.name, err)
 	}
-	if r.Outcome.State != result.Interrupted {
-		one.result = r
+	if r.Outcome.State == result.Interrupted {
+		return nil
 	}
+	if m, _ := scoredBy(t.spec.By); r.Outcome.State == result.Finished && m.Of(r.Metrics) == nil {
+		return fmt.Errorf("tune: %s: it has no %s, by which it is to be scored. Choose another tune.by, or measure that: docs/format/result.md says when a run has it",
+			one.name, m.Key)
+	}
+	one.result = r
 	return nil
 }

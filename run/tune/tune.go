@@ -28,6 +28,7 @@ type Spec struct {
 	File    *Grid  // a grid instead of a named one
 	Search  Search // the zero value is config.SearchGrid
 	Repeats int    // of each point; 0 is by data and method
+	By      string // the metric that scores a trial; "" is config.MetricDefault
 }
 
 // ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose
@@ -111,7 +112,13 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 		return nil, cause.As(fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number",
 			spec.Repeats, limit.Repeats), ErrGrid)
 	}
-	c = tuning(o.Place(c))
+	if spec.By == config.MetricDefault {
+		spec.By = ""
+	}
+	if _, err := scoredBy(spec.By); err != nil {
+		return nil, cause.As(err, ErrGrid)
+	}
+	c = spec.tuning(o.Place(c))
 	t := &Tuner{opts: o, spec: spec, base: c, open: map[float64]*experiment.Experiment{}, trials: map[string]*trial{}}
 	schema := experiment.Schema()
 	if err := schema.Validate(c); err != nil {
@@ -147,13 +154,36 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	return t, nil
 }
 
-// tuning is a config as its runs are tried.
-func tuning(c config.Config) config.Config {
+// scoredBy is the metric of that name.
+func scoredBy(name string) (result.Metric, error) {
+	name = cmp.Or(name, config.MetricDefault)
+	for _, m := range result.AllMetrics() {
+		if m.Key == name {
+			return m, nil
+		}
+	}
+	return result.Metric{}, fmt.Errorf("tune: there is no metric %s. Use one of %s", cause.Shown(name),
+		strings.Join(config.Metrics(), ", "))
+}
+
+// better says whether a score is better than another one, by the metric of that name.
+func better(by string, score, than float64) bool {
+	if m, _ := scoredBy(by); m.Lower {
+		return score < than
+	}
+	return score > than
+}
+
+// tuning is a config as its runs are tried. Unless it is another metric that scores them, only the end is evaluated.
+func (s Spec) tuning(c config.Config) config.Config {
 	c = c.Clone()
 	if c.Protocol != config.ProtocolTuning {
 		c.Stream.HeldOut = nil // what a run is tested on says nothing of its tuning
 	}
-	c.Protocol, c.Eval, c.EvalEvery, c.EvalSample = config.ProtocolTuning, config.EvalFinal, 0, 0
+	if c.Protocol = config.ProtocolTuning; s.By != "" {
+		return c
+	}
+	c.Eval, c.EvalEvery, c.EvalSample = config.EvalFinal, 0, 0
 	c.EvalOnline, c.EvalAhead, c.EvalProbe = false, 0, 0
 	return c
 }
@@ -170,7 +200,7 @@ func (t *Tuner) add(run config.Config) (err error) {
 		return err
 	}
 	u.record = Record{Format: Format, Version: Version, Grid: GridRecord{u.grid.Name, u.grid.Digest(), u.grid.Axes},
-		Search: search, Repeats: t.spec.repeats(run)}
+		Search: search, Repeats: t.spec.repeats(run), By: t.spec.By}
 	for _, values := range points {
 		u.points = append(u.points, &point{values: values})
 	}
@@ -241,7 +271,8 @@ func (t *Tuner) settle(u *unit) error {
 	}
 	u.images, u.classes = plan.Tested, plan.Classes
 	r := &u.record
-	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats), job.Config
+	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats, u.record.By),
+		job.Config
 	r.Config.Data.Dir, r.Config.Data.Backbone, r.Config.Network.Init = "", "", "" // places
 	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel,
 		job.Config.Engine.Convolution
@@ -391,7 +422,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 // nothing. The repetitions of a point have the same test images, so their mean counts as one run. Call it after Run.
 func (t *Tuner) Luck() (notes []string) {
 	for _, u := range t.tunings {
-		if u.classes < 2 || u.images == 0 || u.record.Chosen == nil {
+		if u.classes < 2 || u.images == 0 || u.record.Chosen == nil || u.record.By != "" {
 			continue
 		}
 		luck := float64(metric.Luck(u.images, u.classes)) / float64(u.images)
@@ -418,7 +449,7 @@ func (u *unit) judge(last bool, r rung) {
 			continue
 		}
 		entered++
-		if p.score() == nil {
+		if u.score(p) == nil {
 			p.outcome = result.Diverged
 			continue
 		}
@@ -430,24 +461,37 @@ func (u *unit) judge(last bool, r rung) {
 		}
 		return
 	}
-	slices.SortStableFunc(in, func(a, b *point) int { return cmp.Compare(*b.score(), *a.score()) })
+	slices.SortStableFunc(in, func(a, b *point) int {
+		x, y := *u.score(a), *u.score(b)
+		switch {
+		case better(u.record.By, x, y):
+			return -1
+		case better(u.record.By, y, x):
+			return 1
+		}
+		return 0
+	})
 	for _, p := range in[min(len(in), r.after(entered)):] {
 		p.outcome = Stopped
 	}
 }
 
-// score is the mean accuracy of the last round; nil where a trial diverged.
-func (p *point) score() *float64 {
-	return mean(recordsOf(p.rounds[len(p.rounds)-1]))
+// score is the mean score of the last round; nil where a trial diverged.
+func (u *unit) score(p *point) *float64 {
+	return mean(u.recordsOf(p.rounds[len(p.rounds)-1]))
 }
 
-func recordsOf(trials []*trial) []Trial {
+func (u *unit) recordsOf(trials []*trial) []Trial {
 	out := make([]Trial, len(trials))
 	for i, t := range trials {
 		out[i] = Trial{Key: t.job.Key, Share: t.share, Repeat: i, Outcome: t.result.Outcome.State,
 			Steps: t.result.Outcome.Step}
 		if t.result.Outcome.State == result.Finished {
 			out[i].Accuracy = t.result.Metrics.AverageAccuracy
+			if u.record.By != "" {
+				m, _ := scoredBy(u.record.By)
+				out[i].Score = m.Of(t.result.Metrics)
+			}
 		}
 	}
 	return out
@@ -458,9 +502,9 @@ func (u *unit) fill() {
 	u.record.Points, u.record.Steps = nil, 0
 	counted := map[string]bool{}
 	for _, p := range u.points {
-		one := Point{Values: p.values, Outcome: p.outcome, Score: p.score()}
+		one := Point{Values: p.values, Outcome: p.outcome, Score: u.score(p)}
 		for _, round := range p.rounds {
-			one.Trials = append(one.Trials, recordsOf(round)...)
+			one.Trials = append(one.Trials, u.recordsOf(round)...)
 		}
 		for _, t := range one.Trials {
 			if !counted[t.Key] {

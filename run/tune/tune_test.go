@@ -296,3 +296,64 @@ func TestArchive(t *testing.T) {
 		t.Errorf("%d steps were made; the record is\n%s\nwant\n%s", began, b, a)
 	}
 }
+
+// TestBy: a point is chosen by any metric, with its direction; trials measure what it needs, and the record says so.
+func TestBy(t *testing.T) {
+	t.Parallel()
+	grid := gridOf(t, "optimizer.lr: [0.001, 0.02, 0.1]")
+	c := tiny("er")
+	c.EvalEvery, c.EvalOnline = 3, true
+	for _, by := range []string{"average_accuracy", "average_forgetting", "min_accuracy", "online_accuracy"} {
+		out := t.TempDir()
+		r := mustTune(t, c, Spec{File: grid, Repeats: 1, By: by}, outTo(out))[0]
+		m, err := scoredBy(by)
+		if err != nil || (r.By == "") != (by == config.MetricDefault) || r.By != "" && r.By != by {
+			t.Fatalf("%s: the record is by %q: %v", by, r.By, err)
+		}
+		best := 0
+		for i, p := range r.Points {
+			results, err := filepath.Glob(filepath.Join(out, Trials, "*", experiment.ResultFile))
+			if err != nil || len(results) != 3 {
+				t.Fatal(results, err)
+			}
+			for _, path := range results {
+				res, err := result.Read(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Key == p.Trials[0].Key && *m.Of(res.Metrics) != *p.Score {
+					t.Errorf("%s: point %d has the score %v, and its trial %v", by, i, *p.Score, *m.Of(res.Metrics))
+				}
+				if (res.Evaluations == nil) != (by == config.MetricDefault) {
+					t.Errorf("%s: %d evaluations in the middle of tasks", by, len(res.Evaluations))
+				}
+			}
+			if d := *p.Score - *r.Points[best].Score; m.Lower && d < 0 || !m.Lower && d > 0 {
+				best = i
+			}
+		}
+		if r.Chosen == nil || *r.Chosen != best {
+			t.Errorf("%s: chosen is %v, want %d of %+v", by, r.Chosen, best, r.Points)
+		}
+		for _, text := range recordFiles(t, out) {
+			again, err := Parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", by, err)
+			}
+			if written, err := again.Encode(); err != nil || !bytes.Equal(written, text) {
+				t.Errorf("%s: the record is written again as\n%s\nwant\n%s (%v)", by, written, text, err)
+			}
+		}
+	}
+	if _, err := Open(t.Context(), c, Spec{File: grid, By: "speed"}, outTo(t.TempDir())); err == nil ||
+		!strings.Contains(err.Error(), "there is no metric speed. Use one of average_accuracy, ") {
+		t.Errorf("an unknown metric: %v", err)
+	}
+	d, err := Open(t.Context(), c, Spec{File: grid, Repeats: 1, By: "seen_auc"}, outTo(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "it has no seen_auc, by which it is to be scored") {
+		t.Errorf("a metric that the stream does not have: %v", err)
+	}
+}

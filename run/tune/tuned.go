@@ -33,6 +33,9 @@ type Tuned struct {
 // fails if that is missing or damaged.
 func SpecOf(t config.Tune) (Spec, error) {
 	s := Spec{Search: Search{Name: cmp.Or(t.Search, config.SearchGrid), Points: t.Points}, Repeats: t.Repeats}
+	if t.By != config.MetricDefault {
+		s.By = t.By
+	}
 	if t.Grid == Paper || t.Grid == Authors {
 		s.Grid = t.Grid
 		return s, nil
@@ -195,7 +198,7 @@ func folderOf(job experiment.Job, key string) string {
 // block returns the part of a result that describes a tuning which has chosen a point.
 func (r *Record) block(key string) *result.Tuning {
 	b := &result.Tuning{Key: key, Grid: r.Grid.Name, GridDigest: r.Grid.Digest, Search: r.Search.Name,
-		Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
+		By: r.By, Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
 	for _, a := range r.Grid.Axes {
 		b.Keys = append(b.Keys, a.Key)
 	}

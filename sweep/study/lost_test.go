@@ -152,6 +152,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 			with: map[string]any{"network.name": "resnet18", "network.width": 1}},
 		"tune.grid":   {values: list{tuned["tune.grid"], grid("b.yaml", "optimizer.lr: [0.1]\n")}, with: tuned},
 		"tune.search": {values: list{"grid", "halving"}, with: tuned},
+		"tune.by":     {values: list{"average_accuracy", "average_forgetting"}, with: tuned},
 		"tune.points": {values: list{2, 3}, with: random}, "tune.repeats": {values: list{1, 2}, with: tuned},
 		"tune.seed": {values: list{0, 9}, with: tuned},
 	}
