@@ -285,7 +285,7 @@ func TestOtherModule(t *testing.T) {
 		"dots":     {"__complete", "run", "--data", "d"},
 		"\ntiny\n": {"__complete", "run", "--network", ""},
 		"resnet18 (reduced), mlp, linear (no hidden layer) or tiny (one block)": {"run", "--help"},
-		`"tiny"`: {"config", "schema"}, `"resnet18, tiny, not cndpm, not ncm, not ranpac, not slda"`: {"config", "keys",
+		`"tiny"`: {"config", "schema"}, `"resnet18, tiny, not cndpm, not ncm, not randumb, not ranpac, not slda"`: {"config", "keys",
 			"--json", "read_by"},
 	} {
 		if out := succeeds(first, args...); !strings.Contains(out, want) {

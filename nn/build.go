@@ -185,6 +185,14 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 	}
 }
 
+// Waves adds a linear layer with bias and a cosine behind it, y = cos(x·W + b); the outputs are the features.
+func (b *Builder) Waves(name string, out int) {
+	b.linear(name, out, false)
+	l := b.net.layers[len(b.net.layers)-1].(*linearLayer)
+	l.wave, l.features = true, b.net.info.Head.Kind == ""
+	b.net.info.FeatureDim = out
+}
+
 // linear adds a linear layer whose outputs are features if it comes before the head and has a ReLU.
 func (b *Builder) linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W

@@ -58,6 +58,7 @@ func networks(t testing.TB) []namedNet {
 		Head: nn.Head{Kind: nn.CosineHead}}, 4)
 	add("mlp with a projection", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33},
 		Head: nn.Head{Kind: nn.ProjectionHead, Hidden: 11, Out: 9}}, 4)
+	add("mlp of waves", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6, Hidden: []int{33, 18}, Waves: true}, 4)
 	add("linear", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6}, 4)
 	add("linear with a cosine head", arch.Config{Channels: 3, Height: 5, Width: 7, Classes: 6,
 		Head: nn.Head{Kind: nn.CosineHead}}, 4)

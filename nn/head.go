@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"math"
+
 	"ocl/internal/kernel"
 	"ocl/nn/internal/conv"
 )
@@ -70,12 +72,14 @@ func (s *poolState) backward(p *pass, g []float32) []float32 {
 	return s.g
 }
 
-// linearLayer is y = x·W + b on features, with a ReLU unless it is the head (survey §biased_fc, eq: logit).
+// linearLayer is y = x·W + b on features, with a ReLU or a cosine behind it unless it is the head (survey §biased_fc,
+// eq: logit).
 type linearLayer struct {
 	out  int
 	w    convRef
 	bias int
 	relu bool
+	wave bool // cos y, and not y
 	// features: the outputs are the features of the network
 	features bool
 	// input: the features are the images themselves
@@ -88,6 +92,7 @@ type linearState struct {
 	in, out   conv.Layout
 	conv      conv.Conv
 	x, y, g   []float32
+	slope     []float32 // −sin y of a wave, in training
 	lastInput []float32
 }
 
@@ -106,6 +111,9 @@ func (l *linearLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	}
 	if !p.inference {
 		s.g = p.allocate("dlinear", in)
+		if l.wave {
+			s.slope = p.allocate("slope", out)
+		}
 	}
 	return s, out
 }
@@ -125,9 +133,23 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 				y[o] = 0
 			}
 		}
+		if s.l.wave {
+			s.waves(y, img*s.out.PixelStride)
+		}
 	}
 	p.mark(s.l.w.name, "forward")
 	return s.y
+}
+
+// waves takes the cosines of the outputs of an image, which begin at a place.
+func (s *linearState) waves(y []float32, at int) {
+	for o, v := range y {
+		sin, cos := math.Sincos(float64(v))
+		y[o] = float32(cos)
+		if s.slope != nil {
+			s.slope[at+o] = float32(-sin)
+		}
+	}
 }
 
 func (s *linearState) backward(p *pass, g []float32) []float32 {
@@ -138,6 +160,9 @@ func (s *linearState) backward(p *pass, g []float32) []float32 {
 		for o := range row {
 			if s.l.relu && y[o] <= 0 {
 				row[o] = 0
+			}
+			if s.l.wave {
+				row[o] *= s.slope[img*s.out.PixelStride+o]
 			}
 			bias[o] += row[o]
 		}

@@ -16,7 +16,8 @@ const (
 	PoolLayer
 	// FlattenLayer makes the values of the images the features, in the order (c, y, x). It is the first layer.
 	FlattenLayer
-	// LinearLayer is y = x·W + b, followed by a ReLU if ReLU is set. Before it, maps are flattened in the order (c, y, x).
+	// LinearLayer is y = x·W + b, followed by a ReLU if ReLU is set, or by a cosine if Wave is. Before it, maps are
+	// flattened in the order (c, y, x).
 	LinearLayer
 	// CosineLayer is y_k = Scale · W_k·x / (‖W_k‖·‖x‖), see [Head].
 	CosineLayer
@@ -28,6 +29,7 @@ type LayerInfo struct {
 	Convs []ConvInfo // of a stem or a block
 	Side  int        // of the windows of a pool, pixels
 	ReLU  bool       // after a linear layer
+	Wave  bool       // a cosine after a linear layer
 	// Weight and Bias are the parameters of a linear layer, Weight and Scale those of a cosine layer.
 	Weight, Bias, Scale Param
 	Head                bool // of the head; the features are the inputs of the first such layer
@@ -61,7 +63,7 @@ func (n *Network) described() (all []LayerInfo) {
 		case flattenLayer:
 			all = append(all, LayerInfo{Kind: FlattenLayer})
 		case *linearLayer:
-			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu,
+			all = append(all, LayerInfo{Kind: LinearLayer, Head: i >= n.trunk, ReLU: l.relu, Wave: l.wave,
 				Weight: paramAt(n.info.Named, l.w.at),
 				Bias:   paramAt(n.info.Named, l.bias)})
 		case *cosineLayer:

@@ -83,5 +83,8 @@ func (l *linearLayer) String() string {
 	if l.relu {
 		return fmt.Sprintf("linear layer of %d outputs, with a ReLU", l.out)
 	}
+	if l.wave {
+		return fmt.Sprintf("linear layer of %d outputs, with a cosine", l.out)
+	}
 	return fmt.Sprintf("linear layer of %d outputs", l.out)
 }

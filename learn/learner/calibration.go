@@ -163,11 +163,11 @@ func (l *RanPAC) Calibrate(ctx context.Context) (*Calibration, error) {
 // changes nothing.
 func (l *SLDA) LeaveOut(ctx context.Context, b ocl.Batch) ([]float64, error) {
 	if !l.ready {
-		return nil, fmt.Errorf("learner: slda: no classifier is computed of the present sums. Call Prepare first")
+		return nil, fmt.Errorf("learner: %s: no classifier is computed of the present sums. Call Prepare first", l.name)
 	}
 	x, err := l.features(b)
 	if err != nil {
-		return nil, fmt.Errorf("learner: slda: %w", err)
+		return nil, fmt.Errorf("learner: %s: %w", l.name, err)
 	}
 	r := l.rule()
 	u, means, err := l.whitened(ctx, r)

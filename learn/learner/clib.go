@@ -222,7 +222,7 @@ func meanOf(v []float64) (mean, square float64) {
 	return mean, square
 }
 
-// rare is what Student's t with 9 to 18 degrees of freedom is above of with 5 %, by the expansion of Fisher and Cornish.
+// rare is what Student's t with 9 to 18 degrees of freedom is above of with 5 %: the expansion of Cornish and Fisher.
 func rare(freedom float64) float64 {
 	const z = 1.6448536269514722
 	const z2 = z * z

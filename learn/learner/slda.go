@@ -224,13 +224,13 @@ func (l *SLDA) factorise(ctx context.Context) (*dense.Sym, error) {
 		if l.ridge == 0 {
 			var err error
 			if l.ridge, err = l.chooseRidge(ctx, a, means); err != nil {
-				return nil, fmt.Errorf("learner: slda: %w", err)
+				return nil, fmt.Errorf("learner: %s: %w", l.name, err)
 			}
 		}
 		a.Scale(1/freedom, l.ridge/freedom)
 	}
 	if err := a.Cholesky(ctx, l.products.workers); err != nil {
-		return nil, l.noFactor(a, err, "Use a larger method.slda.shrinkage")
+		return nil, l.noFactor(a, err, fmt.Sprintf("Use a larger method.%s.shrinkage", l.name))
 	}
 	if a.N <= whitest {
 		l.factor = a

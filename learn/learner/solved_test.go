@@ -24,8 +24,8 @@ func computing(t testing.TB, name string, d, classes, workers int) ocl.Learner {
 	t.Helper()
 	c := arch.Config{Channels: d, Height: 1, Width: 1, Classes: classes}
 	build := arch.Linear
-	if name == "ranpac" || name == "recursive" {
-		c.Hidden, build = []int{3 * d}, arch.MLP
+	if name == "ranpac" || name == "recursive" || name == "randumb" {
+		c.Hidden, c.Waves, build = []int{3 * d}, name == "randumb", arch.MLP
 	}
 	net, err := build(c, rng.New(1, "network/init"))
 	if err != nil {
@@ -45,13 +45,18 @@ func computing(t testing.TB, name string, d, classes, workers int) ocl.Learner {
 		}
 		return l
 	}
+	if name == "randumb" {
+		l := learner.NewRanDumb(net, ws)
+		l.Gamma, l.Seed = 0.5/float64(d), 1
+		return l
+	}
 	l := learner.NewRanPAC(net, ws)
 	l.Ridge, l.Recursive, l.Seed = 1, strings.HasPrefix(name, "recursive"), 1
 	return l
 }
 
 var computed = []string{"ncm", "normalised", "slda", "slda shrunk", "slda running", "ranpac", "ridge", "recursive",
-	"recursive ridge"}
+	"recursive ridge", "randumb"}
 
 // gaussians draws n samples of classes with means of their own and a covariance that all share.
 func gaussians(seed uint64, n, d, classes int, distance float64) ocl.Batch {

@@ -21,6 +21,7 @@ var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "lea
 	ncm,
 	offline,
 	pcr,
+	randumb,
 	ranpac,
 	scr,
 	slda,

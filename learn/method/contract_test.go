@@ -47,7 +47,8 @@ func construct(t *testing.T, name string, network arch.Config, inherited int, se
 		if change != nil {
 			change(&s)
 		}
-		network.NF, network.Hidden = 0, info.Solves(s).Hidden
+		of := info.Solves(s)
+		network.NF, network.Hidden, network.Waves = 0, of.Hidden, of.Waves
 	}
 	setup := func() method.Setup {
 		src := rng.New(seed, "network/init")
@@ -113,7 +114,7 @@ var options = map[string]map[string]any{
 	"gss":    {"gate": "sample"},         // the other gate and the other subset are compared with it
 	"gdumb":  {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
 	"cndpm":  tiny,
-	"ranpac": {"projection": 11, "ridge": 1.0},
+	"ranpac": {"projection": 11, "ridge": 1.0}, "randumb": {"features": 11},
 }
 
 // tiny are experts that are trained within a test: a sleep of seven steps.

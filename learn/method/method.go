@@ -107,10 +107,10 @@ func (i Info) Group() string {
 	switch module, _ := i.Origin(); {
 	case module != "":
 		return "of " + module
-	case i.Solves != nil:
-		return OnFeatures
 	case i.Text.Since:
 		return Since
+	case i.Solves != nil:
+		return OnFeatures
 	}
 	return OfSurvey
 }
@@ -287,6 +287,9 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		case s.Net != nil && r.Net == nil, s.WS != nil && r.WS == nil, s.Opt != nil && r.Opt == nil:
 			return nil, fmt.Errorf("method: %s: Build returned a Replay without Net, WS or Opt. Begin with Setup.Replay, which sets them",
 				i.Name)
+		case s.Net != nil && !s.Net.Info().Head.PerClass():
+			return nil, fmt.Errorf("method: %s: no output of a %s head is that of a class, and Build returned a Replay, which predicts by such outputs. Return a learner.Nearest around it, which predicts by class means",
+				i.Name, s.Net.Info().Head.Kind)
 		case i.UsesMemory && r.Memory == nil:
 			return nil, fmt.Errorf("method: %s: UsesMemory is set, but Build returned a Replay without a memory. Set its Memory to Setup.Store, or clear UsesMemory",
 				i.Name)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/learn/learner"
 	"ocl/learn/method"
 	"ocl/learn/optim"
 	"ocl/nn/arch"
@@ -193,6 +194,15 @@ func TestNewRefuses(t *testing.T) {
 			if info.Name == "ranpac" {
 				good.Options["projection"] = 4
 			}
+			if info.Name == "randumb" {
+				good.Options["features"] = 4
+				waves, err := arch.MLP(arch.Config{Channels: 1, Height: 2, Width: 2, Classes: 3, Hidden: []int{4}, Waves: true},
+					rng.New(1, "network/init"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				good.Net = waves
+			}
 		}
 		if info.OwnNetworks {
 			good.Memory, good.Shape = 50, [3]int{1, 12, 12}
@@ -250,6 +260,27 @@ func TestCheckTogether(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s, %v: error %v, want one with %q", c.name, c.setup.Options, err, part)
 			}
+		}
+	}
+}
+
+// TestRanDumbGamma: γ is in units of what is known of pixels before the stream begins: 60 values, whose bytes are
+// equally likely, as they are or divided by a deviation of 0.5, and embeddings of variance 1.
+func TestRanDumbGamma(t *testing.T) {
+	const byteVariance = (256*256 - 1) / 12.0 / (255 * 255)
+	values := ocl.NewPixelValues(3, []float64{0.4, 0.5, 0.6}, []float64{0.5, 0.5, 0.5})
+	for name, c := range map[string]struct {
+		change func(*method.Setup)
+		want   float64
+	}{
+		"as they are": {func(*method.Setup) {}, 1 / (60 * byteVariance)},
+		"normalised":  {func(s *method.Setup) { s.Pixels = values }, 1 / (60 * byteVariance / 0.25)},
+		"embeddings":  {func(s *method.Setup) { s.Embeddings = true }, 1 / 60.0},
+		"three times": {with("gamma", 3.0), 3 / (60 * byteVariance)},
+	} {
+		l := build("randumb", perceptron, c.change)(t, 1).(*learner.RanDumb)
+		if !(math.Abs(l.Gamma/c.want-1) <= 1e-6) {
+			t.Errorf("%s: γ is %v, want %v", name, l.Gamma, c.want)
 		}
 	}
 }

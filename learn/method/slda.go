@@ -35,19 +35,24 @@ var slda = Info{
 	Tuning:  both(Grid{{"method.slda.shrinkage", []any{0.0, 1e-4, 1e-2, 0.1}}}),
 	Refuses: withoutGradient,
 	Solves: func(s Setup) Solution {
-		n := float64(s.values())
-		sums, means := n*(n+1)/2, s.Classes*s.values()
-		of := Solution{Numbers: int(sums) + means, Solving: int(sums) + 2*means, Step: 2 * sums,
-			Prepare: cholesky(s.values(), s.Classes)}
-		if OptionOf[float64](s, sldaShrinkage) == 0 {
-			of.Solving += int(sums) + 2*means
-			of.Prepare += 4*n*n*n/3 + 2*n*n*float64(s.Classes)
-		}
-		return of
+		return analysis(s.values(), s.Classes, OptionOf[float64](s, sldaShrinkage) == 0)
 	},
 	Build: func(s Setup) (ocl.Learner, error) {
 		l := learner.NewSLDA(s.Net, s.WS)
 		l.Shrinkage, l.Running = OptionOf[float64](s, sldaShrinkage), OptionOf[string](s, sldaCovariance) == sldaRunning
 		return l, nil
 	},
+}
+
+// analysis describes linear discriminant analysis of so many features; chooses says that its shrinkage is chosen.
+func analysis(features, classes int, chooses bool) Solution {
+	n := float64(features)
+	sums, means := n*(n+1)/2, classes*features
+	of := Solution{Numbers: int(sums) + means, Solving: int(sums) + 2*means, Step: 2 * sums,
+		Prepare: cholesky(features, classes)}
+	if chooses {
+		of.Solving += int(sums) + 2*means
+		of.Prepare += 4*n*n*n/3 + 2*n*n*float64(classes)
+	}
+	return of
 }

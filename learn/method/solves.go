@@ -4,6 +4,7 @@ package method
 // on the values of an image, or on hidden layers that never change.
 type Solution struct {
 	Hidden  []int   // units of the hidden layers; nil is a head alone
+	Waves   bool    // the hidden layers have cosines in place of ReLUs
 	Numbers int     // of float64 that it keeps
 	Solving int     // of float64 that it has besides, before an evaluation
 	Step    float64 // operations for a sample, beside those of its network

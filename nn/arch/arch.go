@@ -23,12 +23,14 @@ import (
 	"ocl/rng"
 )
 
-// Config sizes a network and says how it computes. NF is the width of ResNet18, Hidden the hidden layers of MLP.
+// Config sizes a network and says how it computes. NF is the width of ResNet18, Hidden the hidden layers of MLP, which
+// have cosines in place of ReLUs if Waves is set.
 type Config struct {
 	Channels, Height, Width int
 	Classes                 int
 	NF                      int
 	Hidden                  []int
+	Waves                   bool
 	Head                    nn.Head // the zero value is linear
 	Engine                  nn.Engine
 }
@@ -86,7 +88,8 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 	return b.Build()
 }
 
-// MLP is a perceptron with the given hidden layers, each followed by a ReLU, and a head. It draws from src.
+// MLP is a perceptron with the given hidden layers, each followed by a ReLU or a cosine, and a head. It draws from
+// src.
 func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -102,7 +105,11 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 		if h < 1 {
 			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units. Use at least 1", i+1, h)
 		}
-		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
+		if name := fmt.Sprintf("hidden.%d", i); c.Waves {
+			b.Waves(name, h)
+		} else {
+			b.Linear(name, h, true)
+		}
 	}
 	if err := b.Head("linear", c.Head, c.Classes); err != nil {
 		return nil, err

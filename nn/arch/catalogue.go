@@ -164,7 +164,7 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 
 // ordered says what is wrong with the order of layers: images go into a stem with its blocks and a pooling, are
 // flattened, or neither, then into linear layers, and what the head reads has been pooled, flattened or has gone
-// through a ReLU.
+// through a ReLU or a cosine.
 func ordered(net *nn.Network) error {
 	layers := net.Info().Layers
 	maps, features := false, false // what the next layer gets
@@ -174,7 +174,7 @@ func ordered(net *nn.Network) error {
 				return fmt.Errorf("the last layer has a ReLU, and so is no head. End with Head(name, c.Head, c.Classes) of the builder")
 			}
 			if !features {
-				return fmt.Errorf("the head does not read features. Let a pooling, a linear layer with a ReLU or Flatten come before the head")
+				return fmt.Errorf("the head does not read features. Let a pooling, a linear layer with a ReLU or a cosine, or Flatten come before the head")
 			}
 			return nil
 		}
@@ -194,7 +194,7 @@ func ordered(net *nn.Network) error {
 			}
 		}
 		maps = l.Kind == nn.StemLayer || l.Kind == nn.BlockLayer
-		features = l.Kind == nn.PoolLayer || l.Kind == nn.FlattenLayer || l.Kind == nn.LinearLayer && l.ReLU
+		features = l.Kind == nn.PoolLayer || l.Kind == nn.FlattenLayer || l.Kind == nn.LinearLayer && (l.ReLU || l.Wave)
 	}
 	return fmt.Errorf("there is no head. End with Head(name, c.Head, c.Classes) of the builder")
 }

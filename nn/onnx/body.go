@@ -124,6 +124,9 @@ func (m Model) body(g *graph, x string) string {
 			if x = m.linear(g, strings.TrimSuffix(l.Weight.Name, ".weight"), x, l); l.ReLU {
 				x = m.rectified(g, x)
 			}
+			if l.Wave {
+				x = g.node("Cos", x+".cos", []string{x})
+			}
 		}
 	}
 	flatten()

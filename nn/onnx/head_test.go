@@ -94,3 +94,24 @@ func values(t *testing.T, m model, name string) []float32 {
 	}
 	return v
 }
+
+// TestWaves: a layer with a cosine is a product with its cosine behind it.
+func TestWaves(t *testing.T) {
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 3, Width: 3, Classes: 2, Hidden: []int{6}, Waves: true},
+		rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := decodeModel(t, written(t, onnx.Model{Net: net, Rules: []onnx.Rule{{Name: "head"}}, Version: "0"}))
+	found := false
+	for i, n := range m.nodes {
+		if n.operator == "Relu" {
+			t.Errorf("node %v", n)
+		}
+		found = found || n.operator == "Cos" && i > 0 && m.nodes[i-1].operator == "Gemm" &&
+			n.inputs[0] == m.nodes[i-1].outputs[0]
+	}
+	if !found {
+		t.Errorf("no cosine follows the layer: %v", m.nodes)
+	}
+}

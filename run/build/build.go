@@ -228,7 +228,7 @@ func newNetwork(info ocl.StreamInfo, c config.Config, src *rng.Source) (net *nn.
 func sizeOf(info ocl.StreamInfo, c config.Config) arch.Config {
 	return arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
-		NF: c.Network.Width, Hidden: Hidden(c), Head: Head(c),
+		NF: c.Network.Width, Hidden: Hidden(c), Waves: waves(c), Head: Head(c),
 		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
 	}
 }

@@ -163,6 +163,12 @@ func Hidden(c config.Config) []int {
 	return c.Network.Hidden
 }
 
+// waves says whether the hidden layers of the network of a run have cosines in place of ReLUs.
+func waves(c config.Config) bool {
+	of := solution(ocl.StreamInfo{}, c)
+	return of != nil && of.Waves
+}
+
 // solution describes the network that the method of a run computes; nil where it trains one.
 func solution(info ocl.StreamInfo, c config.Config) *method.Solution {
 	solves := Method(c.Methods[0]).Solves

@@ -38,8 +38,11 @@ func one(method string) config.Config {
 	if build.Method(method).OwnNetworks {
 		withExperts(&c)
 	}
-	if method == "ranpac" { // the work of a sample grows with the square of its features
+	switch method { // the work of a sample grows with the square of its features
+	case "ranpac":
 		c.Method = map[string]map[string]any{method: {"projection": 60}}
+	case "randumb":
+		c.Method = map[string]map[string]any{method: {"features": 60}}
 	}
 	return c
 }

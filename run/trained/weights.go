@@ -111,6 +111,9 @@ func (t Classifier) metadata(classifier, program string) map[string]string {
 			m["width"] = strconv.Itoa(c.Network.Width)
 		}
 	}
+	if slices.ContainsFunc(t.Net.Info().Layers, func(l nn.LayerInfo) bool { return l.Wave }) {
+		m["activation"] = "cos"
+	}
 	if head := t.Net.Info().Head; head.Kind != nn.LinearHead {
 		m["head"] = head.Kind
 	}
