@@ -272,3 +272,21 @@ func TestCatalogueIsWithoutFault(t *testing.T) {
 		}
 	}
 }
+
+// TestProjectionNeedsAnotherRule: a Replay on a projection head could not predict, so it is refused before it learns.
+func TestProjectionNeedsAnotherRule(t *testing.T) {
+	network := perceptron
+	network.Head = nn.Head{Kind: nn.ProjectionHead, Out: 4}
+	net, err := arch.MLP(network, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	own := method.Info{Name: "own", Build: func(s method.Setup) (ocl.Learner, error) { return s.Replay(), nil }}
+	_, err = own.New(method.Setup{Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}, ReplayBatch: 1, Iterations: 1})
+	if err == nil || !strings.Contains(err.Error(), "method: own: no output of a projection head is that of a class") ||
+		!strings.Contains(err.Error(), "learner.Nearest") {
+		t.Errorf("error %v", err)
+	}
+}
