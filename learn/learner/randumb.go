@@ -9,14 +9,15 @@ import (
 	"ocl/rng"
 )
 
-// RanDumb is [SLDA] on random Fourier features of the values of an image (Prabhu et al. 2024, RanDumb: A Simple
-// Approach that Questions the Efficacy of Continual Representation Learning). The network has one hidden layer that never
+// RanDumb is [SLDA] on random Fourier features of the values of an image (Prabhu et al. 2024, RanDumb: A Simple Approach
+// that Questions the Efficacy of Continual Representation Learning). The network has one hidden layer that never
 // changes, with a cosine behind it:
 //
 //	h = cos(x·W + b)      W ~ N(0, 2γ), b ~ U(0, 2π)
 //
-// 2/D·h(x)·h(y) comes near exp(−γ·‖x−y‖²) with many features (Rahimi and Recht 2007). The factor is left out: an analysis
-// does not depend on it. W and b are drawn from the source "randumb/projection" of Seed, and Seed and Gamma are saved.
+// 2/D·h(x)·h(y) comes near exp(−γ·‖x−y‖²) with many features (Rahimi and Recht 2007). The factor is left out, as an
+// analysis does not depend on it. W and b are drawn from the source "randumb/projection" of Seed, and Seed and Gamma
+// are saved.
 //
 // [NewRanDumb] makes one; set the fields before the first call.
 type RanDumb struct {
