@@ -34,9 +34,9 @@ var clib = Info{
 		Citation:    "Koh et al., Online Continual Learning on Class Incremental Blurry Task Configuration with Anytime Inference, ICLR 2022",
 		Since:       true,
 		CostPerStep: "35.3 × Finetune with a memory of 1,000 and batches of 10, as all of it is measured after each step; 5.3 × with every 10, and as ER with a very large one",
-		Expect: "For streams that mix tasks (stream.kind iblurry) and are evaluated at any time. Its authors report an area under the curve of accuracy of 70.3 there, on " +
-			"CIFAR-10 with a wide ResNet-18, where ER has 57.5. Not for who counts the work: `er` with replay.from=memory and replay.update=greedy is CLIB without " +
-			"measurements, at ER's cost. The paper has Adam with 0.0003.",
+		Expect: "For streams that mix tasks (stream.kind iblurry) and are evaluated at any time, not for who counts the work: `er` with replay.from=memory and " +
+			"replay.update=greedy is CLIB without measurements, at ER's cost. Its authors report an area under the curve of accuracy of 70.3 there, on CIFAR-10 " +
+			"with a wide ResNet-18, where ER has 57.5. The paper has Adam with 0.0003.",
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},

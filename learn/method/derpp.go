@@ -32,7 +32,8 @@ var derpp = Info{
 		Since:       true,
 		Citation:    "Buzzega et al., Dark Experience for General Continual Learning: a Strong, Simple Baseline, NeurIPS 2020",
 		CostPerStep: "3 × Finetune if each draw has as many samples as arrive",
-		Expect:      "Forgets less than ER, because the outputs say more of a sample than its label does. With many classes it helps little: 11.6 % on CIFAR-100 in 20 tasks with 2,000 samples, where ER has 12.9 (one seed).",
+		Expect: "For few classes; not for many, as each stored sample carries a number for each class, and the outputs of a network that knew little are kept. " +
+			"Forgets less than ER, because the outputs say more of a sample than its label does. With many classes it helps little: 11.6 % on CIFAR-100 in 20 tasks with 2,000 samples, where ER has 12.9 (one seed).",
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment", "replay.update"},

@@ -284,3 +284,25 @@ func TestRanDumbGamma(t *testing.T) {
 		}
 	}
 }
+
+// TestSaysForWhom: what came after the survey says for whom it is, and for whom not, in the sentence that expectations
+// begin with.
+func TestSaysForWhom(t *testing.T) {
+	all := map[string]string{}
+	for _, info := range method.Catalogue() {
+		if info.Group() != method.OfSurvey {
+			all[info.Name] = info.Expect
+		}
+	}
+	for _, trick := range method.Tricks() {
+		if !slices.Contains([]string{"kdc", "kdc*", "lb", "mi", "ncm", "rv", "ss"}, trick.Name) { // the survey's
+			all[trick.Name] = trick.Expect
+		}
+	}
+	for name, text := range all {
+		first, _, _ := strings.Cut(text, ". ")
+		if !strings.HasPrefix(first, "For ") || !strings.Contains(first, " not ") {
+			t.Errorf("%s: %q does not say for whom it is and for whom not", name, first)
+		}
+	}
+}

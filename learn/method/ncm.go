@@ -18,7 +18,8 @@ var ncm = Info{
 		Formula:     "μ_y = (1/n_y) Σ x;  y* = argmin_y ‖x − μ_y‖",
 		Citation:    "Mensink et al., Distance-Based Image Classification: Generalizing to New Classes at Near-Zero Cost, TPAMI 2013",
 		CostPerStep: "a sum of the inputs: next to nothing",
-		Expect:      "The simplest baseline on features of a frozen network: 61.5 % on CIFAR-100 with those of a ResNet-50 of ImageNet (McDonnell et al.). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
+		Expect: "For features of a pretrained network, and as the least that any other method must reach; not for pixels, whose means say little. " +
+			"The simplest baseline on features of a frozen network: 61.5 % on CIFAR-100 with those of a ResNet-50 of ImageNet (McDonnell et al.). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Traits:  Traits{Prediction: "the class of the nearest mean"},
 	Options: []Option{ncmNormalise},

@@ -33,7 +33,8 @@ var pcr = Info{
 		Citation:    "Lin et al., PCR: Proxy-Based Contrastive Replay for Online Class-Incremental Continual Learning, CVPR 2023",
 		Since:       true,
 		CostPerStep: "4 × Finetune if as many samples are replayed as arrive: ER with two views",
-		Expect:      "Forgets less than ER, and needs no large replay batch, as SCR does.",
+		Expect: "For images, where a step may cost twice that of ER and an output for each class is wanted, which SCR has not; not for embeddings, which have no views. " +
+			"Forgets less than ER, and needs no large replay batch, as SCR does.",
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.update"},

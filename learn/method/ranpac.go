@@ -33,7 +33,8 @@ var ranpac = Info{
 		Formula:     "h = ReLU(x·W), W ~ N(0,1);  G = Σ h·hᵀ, Q = Σ h·yᵀ;  y* = argmax ((G + λ·I)⁻¹·Q)ᵀ·h",
 		Citation:    "McDonnell et al., RanPAC: Random Projections and Pre-trained Models for Continual Learning, NeurIPS 2023",
 		CostPerStep: "M² operations for a sample, and a Cholesky factor of M³/3 before each evaluation",
-		Expect: "The best of the three learners without gradient in its paper: on CIFAR-100 with features of a ResNet-50 of ImageNet 75.5 % with " +
+		Expect: "For features of a pretrained network and some thousand samples or more; not for few, of which its ridge, a fixed number, does not know. " +
+			"The best of the three learners without gradient in its paper: on CIFAR-100 with features of a ResNet-50 of ImageNet 75.5 % with " +
 			"M = 10,000 and 73.3 % without projection. What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Traits:  Traits{Prediction: "the class of the highest score of ridge regression"},

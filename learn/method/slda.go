@@ -28,7 +28,8 @@ var slda = Info{
 		Formula:     "S = Σ x·xᵀ − Σ_k s_k·s_kᵀ/n_k;  Λ = ((S + λ·I)/(N−K))⁻¹;  y* = argmax_y μ_y·Λ·x − ½·μ_y·Λ·μ_y",
 		Citation:    "Hayes and Kanan, Lifelong Machine Learning with Deep Streaming Linear Discriminant Analysis, CLVision at CVPR 2020",
 		CostPerStep: "D² operations for a sample of D values; before each evaluation a Cholesky factor of D³/3, and 4·D³/3 to choose the shrinkage",
-		Expect:      "Among the best learners on features of a frozen network (Hayes and Kanan, Online Continual Learning for Embedded Devices, 2022). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
+		Expect: "For features of a pretrained network, the first to try, also with a few images a class; not for very many features, as it keeps a number for each pair. " +
+			"Among the best learners on features of a frozen network (Hayes and Kanan, Online Continual Learning for Embedded Devices, 2022). What it sums is never lost; accuracy on old classes falls as new ones compete with them.",
 	},
 	Traits:  Traits{Prediction: "the class of the highest score of linear discriminant analysis"},
 	Options: []Option{sldaShrinkage, sldaCovariance},

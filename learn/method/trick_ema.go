@@ -13,8 +13,9 @@ var trickMean = Trick{
 	Citation: "Soutif-Cormerais et al., Improving Online Continual Learning Performance and Stability with Temporal Ensembles, CoLLAs 2023",
 	Options:  []Option{emaMomentum},
 	Cost:     "1 ×, and a second copy of the network",
-	Expect:   "Steadier between evaluations, and usually a few points better. The network that learns is the same, so ncm sees other features too.",
-	Fills:    Fills{Mean: 0.99, Averages: true},
+	Expect: "For predictions at any moment of a stream, at nearly no cost; not for a daemon, which publishes the network that learns. " +
+		"Steadier between evaluations, and usually a few points better. The network that learns is the same, so ncm sees other features too.",
+	Fills: Fills{Mean: 0.99, Averages: true},
 	With: func(s Setup) Fills {
 		return Fills{Mean: TrickOptionOf[float64](s, "ema", emaMomentum), Averages: true}
 	},

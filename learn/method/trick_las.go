@@ -19,8 +19,9 @@ var trickAdjusted = Trick{
 	Citation: "Huang et al., Online Continual Learning via Logit Adjusted Softmax, TMLR 2024",
 	Options:  []Option{lasTau, lasSteps},
 	Cost:     "1 ×",
-	Expect:   "New classes no longer push the old ones down. Stored samples count as much as new ones, also with a small memory.",
-	Fills:    Fills{Labels: loss.Adjusted{Tau: 1}, Counts: 1},
+	Expect: "For classes that come unevenly, at no cost; not where the loss is no softmax. " +
+		"New classes no longer push the old ones down. Stored samples count as much as new ones, also with a small memory.",
+	Fills: Fills{Labels: loss.Adjusted{Tau: 1}, Counts: 1},
 	With: func(s Setup) Fills {
 		return Fills{Labels: loss.Adjusted{Tau: TrickOptionOf[float64](s, "las", lasTau)},
 			Counts: TrickOptionOf[int](s, "las", lasSteps)}

@@ -15,8 +15,9 @@ var trickDecoupled = Trick{
 	Citation: "Liang and Li, Loss Decoupling for Task-Agnostic Continual Learning, NeurIPS 2023",
 	Options:  []Option{lodeRho},
 	Cost:     "1 ×",
-	Expect:   "Forgets less than ER, and learns new classes a little more slowly; with β = 1 it is ER.",
-	Fills:    Fills{Labels: loss.Decoupled{Rho: 0.05}, Seen: true},
+	Expect: "For tasks of new classes, at no cost; not where old classes keep coming with the new ones, which then are few of the classes of a batch. " +
+		"Forgets less than ER, and learns new classes a little more slowly; with β = 1 it is ER.",
+	Fills: Fills{Labels: loss.Decoupled{Rho: 0.05}, Seen: true},
 	With: func(s Setup) Fills {
 		return Fills{Labels: loss.Decoupled{Rho: TrickOptionOf[float64](s, "lode", lodeRho)}, Seen: true}
 	},

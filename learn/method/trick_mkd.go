@@ -24,7 +24,7 @@ var trickMomentum = Trick{
 	Options:  []Option{mkdWeight, mkdTemperature, mkdAlpha},
 	Cost:     "7/3 ×, and two more copies of the network",
 	Expect: "For who can pay more than twice the cost of ER for steadier predictions; not for a stream in real time, and not where the memory of two " +
-		"more networks counts. Compare it with mi, which pays as much for plain steps. Its authors take images of 32 pixels, batches of 10 and 64, and " +
+		"more networks counts. Compare it with replay.iterations=2, which costs nearly as much. Its authors take images of 32 pixels, batches of 10 and 64, and " +
 		"the wide ResNet-18. Images are cropped and flipped as with replay.augment. With weight 0 it is ER on such images, and the mean of both networks predicts.",
 	Images: true,
 	Fills:  Fills{Mean: 0.99, Averages: true, Follows: &loss.MeanDistilled{Weight: 5.5, T: 4}},

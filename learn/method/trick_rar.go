@@ -27,7 +27,8 @@ var trickRehearsal = Trick{
 	Settings: []string{"replay.iterations"},
 	Options:  []Option{rarOperations, rarMagnitude, rarAuthors},
 	Cost:     "5 ×",
-	Expect: "The largest known gain at equal memory, at as many times the cost as there are steps. Its authors report 27.8 % on CIFAR-100 in 20 " +
+	Expect: "For images, a small memory, and time for several steps on a batch; not for streams in real time, and not for embeddings. " +
+		"The largest known gain at equal memory, at as many times the cost as there are steps. Its authors report 27.8 % on CIFAR-100 in 20 " +
 		"tasks with 2,000 samples and class means, where ER has 19.0.",
 	Images: true,
 	Fills:  Fills{Iterations: rarIterations, Transform: rehearsed(1, 14)},
