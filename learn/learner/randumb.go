@@ -9,9 +9,9 @@ import (
 	"ocl/rng"
 )
 
-// RanDumb is [SLDA] on random Fourier features of the values of an image (Prabhu et al. 2024, RanDumb: A Simple Approach
-// that Questions the Efficacy of Continual Representation Learning). The network has one hidden layer that never
-// changes, with a cosine behind it:
+// RanDumb is [SLDA] on random Fourier features of the values of an image (Prabhu et al. 2024, RanDumb: A Simple
+// Approach that Questions the Efficacy of Continual Representation Learning). The network has one hidden layer that
+// never changes, with a cosine behind it:
 //
 //	h = cos(x·W + b)      W ~ N(0, 2γ), b ~ U(0, 2π)
 //
