@@ -59,10 +59,10 @@
 //		Observe                          Learner; of a Replay:
 //			Iterations times:
 //				Stepper.Gradient
-//					Draw:       Retriever.Retrieve, unless the memory is empty; it may call Probe.Interference
+//					Draw:       Retriever.Retrieve, unless the memory is empty; it may ask the Probe
 //					Accumulate: Criterion.Eval, once for each pass
 //				Optimizer.Step           unless the error is SkipStep
-//			Updater.Update               which may call Probe.Cosines
+//			Updater.Update               which may ask the Probe
 //	EndTask                              TaskAware
 //	Prepare                              Preparer, here or between two batches
 //	Predict, or Decide, or Scores        any number of times

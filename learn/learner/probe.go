@@ -86,6 +86,14 @@ func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	return nil
 }
 
+// Features implements [memory.Probe].
+func (p *probe) Features(dst *tensor.Tensor, b ocl.Batch) error {
+	features := p.r.Net.Predict(p.r.WS, b.X).Features
+	dst.Resize(features.Shape...)
+	copy(dst.Data, features.Data)
+	return nil
+}
+
 // gradients appends the gradients of groups [lo, hi) to dst, all scaled by the same factor (that of a mean over all
 // rows), which does not matter for cosines.
 func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {

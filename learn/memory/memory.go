@@ -16,6 +16,7 @@ package memory
 
 import (
 	"ocl"
+	"ocl/nn/tensor"
 	"ocl/rng"
 )
 
@@ -63,6 +64,9 @@ type Probe interface {
 	// Cosines writes to dst[i·B+j] the cosine of the angle between the gradients ∇ℓ over all parameters of groups i of
 	// a and j of b, B of them; 0 where a gradient is. Batch norm is in evaluation mode. Only an [Updater] may ask.
 	Cosines(dst []float64, a, b Groups) error
+	// Features writes the features [B,D] of the rows of b to dst, which takes that shape. Batch norm is in evaluation
+	// mode.
+	Features(dst *tensor.Tensor, b ocl.Batch) error
 }
 
 // Groups are rows of a batch in groups of Size, which divides their number. The gradient of a group is that of its mean

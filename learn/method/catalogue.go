@@ -6,6 +6,7 @@ import "ocl/internal/origin"
 var catalogue = origin.NewCatalogue(origin.Kind[Info]{What: "method", File: "learn/method/catalogue.go", Plain: plain,
 	Of: func(i *Info) (string, *origin.Origin) { return i.Name, &i.origin }, Fault: (*Info).fault},
 	agem,
+	aser,
 	clib,
 	cndpm,
 	derpp,

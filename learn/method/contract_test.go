@@ -138,6 +138,7 @@ var others = map[string]map[string]any{
 	"gdumb":  {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
 	"gss":    {"subset_size": 2, "subset": "sample", "gate": "batch"},
 	"agem":   {"reference": "plain"},
+	"aser":   {"k": 1},
 	"lwf":    {"mc": true},
 	"ranpac": {"projection": 3, "ridge": 1e6, "solver": "recursive"},
 	"mir":    {"candidates": 5, "statistics": "moved"},
@@ -221,8 +222,8 @@ func TestContract(t *testing.T) {
 					c.Capacity = 12
 				}
 				c.Drawless = info.Name == "ncm" || info.Name == "slda"
-				if info.Name == "clib" {
-					c.Steps = 14 // its rate changes after ten
+				if info.Name == "clib" || info.Name == "aser" {
+					c.Steps = 14 // the rate of clib changes after ten, and the memory of aser is full after three
 				}
 				if info.OwnNetworks {
 					c.Steps, c.Late = 10, true // for two experts

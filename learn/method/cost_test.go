@@ -91,6 +91,8 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 						twice++
 					case info.Name == "clib" && i%3 == 0 && setup.Options["every"] == 3 &&
 						cost.StepFLOPs == want+int64(setup.Memory)*cost.ImageFLOPs: // it measures
+					case info.Name == "aser" && cost.StepFLOPs < want: // a class has fewer samples than it draws
+						once++
 					case info.Name == "icarl" && i > 10 && cost.StepFLOPs < want: // it replays earlier tasks alone
 					default:
 						t.Errorf("step %d: counted %s forward passes of an image, want %d", i,

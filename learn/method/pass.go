@@ -47,11 +47,11 @@ func (p Pass) Forwards() int {
 
 // StepPasses are the passes of a step with b incoming samples and a full memory, from the second task on. For a method
 // that trains when it prepares they are those of a step of that training, for one that learns offline those of a
-// batch of its own size. They are exactly what Cost of a learner counts, but for three methods whose work depends on
-// the data or the step: iCaRL replays fewer rows once most of its memory is of the current task, GSS with gate batch
-// computes its gradients a second time if the batch is accepted, and CLIB measures in some steps alone if every says
-// so. Of the setup, Memory and everything from the config must be set. A method with networks of its own, or that
-// Solves, has none.
+// batch of its own size. They are exactly what Cost of a learner counts, but for four methods whose work depends on
+// the data or the step: ASER judges fewer samples where classes have few, iCaRL replays fewer rows once most of its
+// memory is of the current task, GSS with gate batch computes its gradients a second time if the batch is accepted, and
+// CLIB measures in some steps alone if every says so. Of the setup, Memory and everything from the config must be set.
+// A method with networks of its own, or that Solves, has none.
 func (i Info) StepPasses(s Setup, b int) []Pass {
 	var once []Pass
 	switch {

@@ -115,6 +115,16 @@ func (Probe) Cosines(dst []float64, a, b memory.Groups) error {
 	return nil
 }
 
+// Features implements [memory.Probe]: a sample's number modulo 10, and its rest.
+func (Probe) Features(dst *tensor.Tensor, b ocl.Batch) error {
+	dst.Resize(b.Len(), 2)
+	for i := range b.Len() {
+		n := Number(b.X.Row(i))
+		dst.Row(i)[0], dst.Row(i)[1] = float32(n%10), float32(n/10)
+	}
+	return nil
+}
+
 func mean(g memory.Groups, group int) (mean float64) {
 	for i := range g.Size {
 		mean += float64(Number(g.X.Row(group*g.Size+i))) / float64(g.Size)
