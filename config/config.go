@@ -146,6 +146,8 @@ type Config struct {
 	Methods []string                  // names of the catalogue
 	Method  map[string]map[string]any // method.<name>.<option>
 	Memory  int                       // M, samples; ignored by methods without memory
+	// MemoryBytes says it in bytes instead, with the copies of the network that a method keeps; 0 leaves it to Memory.
+	MemoryBytes int
 	// Classifiers are the classifiers that are evaluated: head, ncm. The first one gives accuracy and metrics.
 	Classifiers []string
 	Replay      Replay
@@ -303,6 +305,7 @@ func (o Order) Official() (number int, numbered, ok bool) {
 type Replay struct {
 	Batch      int    // rows replayed beside each incoming batch
 	Iterations int    // steps on each incoming batch
+	Passes     int    // passes of rows for each incoming sample, which choose Iterations; 0 leaves that to Iterations
 	Joint      bool   // one concatenated pass instead of two
 	Augment    bool   // crop and flip at each draw
 	Teacher    string // the statistics that a teacher's batch norm uses; "" is by method

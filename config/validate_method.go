@@ -71,7 +71,19 @@ func (s *Schema) checkMemory(f *faults, c Config) {
 			replaying = true
 		}
 	}
+	preset := Default()
+	if c.Replay.Passes > 0 && c.Replay.Iterations != preset.Replay.Iterations {
+		f.add("replay.passes", "%d chooses the iterations, but replay.iterations (%d) is given too. Remove one of them",
+			c.Replay.Passes, c.Replay.Iterations)
+	}
 	switch {
+	case c.MemoryBytes > 0 && c.Memory != preset.Memory && c.Memory != 0:
+		f.add("memory_bytes", "%d chooses the size of the memory, but memory (%d) is given too. Remove one of them",
+			c.MemoryBytes, c.Memory)
+	case c.MemoryBytes > 0 && len(using) == 0 && len(c.Methods) > 0:
+		f.add("memory_bytes", "%d is given, but %s stores no samples. Remove it, or add a method with a memory",
+			c.MemoryBytes, strings.Join(c.Methods, ", "))
+	case c.MemoryBytes > 0: // the data say how many samples these are
 	case c.Memory == 0 && len(using) > 0:
 		f.add("memory", "0 is too small for %s: stored samples are needed. Set --memory, or use --method finetune, which stores none",
 			strings.Join(using, ", "))

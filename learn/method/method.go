@@ -325,6 +325,15 @@ func (i Info) SlotBytes(s Setup) int {
 	return 0
 }
 
+// CarriedBytes is the number of bytes that a memory counts for the numbers of a slot ([memory.Store.Bytes]), with one
+// more that says how many there are.
+func (i Info) CarriedBytes(s Setup) int {
+	if n := i.floats(s); n > 0 {
+		return 4 * (n + 1)
+	}
+	return 0
+}
+
 // isNil says whether an interface is nil or holds a nil pointer.
 func isNil(l ocl.Learner) bool {
 	if l == nil {

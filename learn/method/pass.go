@@ -98,6 +98,35 @@ func (i Info) StepPasses(s Setup, b int) []Pass {
 	return all
 }
 
+// Rows counts the rows of passes that go forward through a network and backward, each through one of maybe several
+// networks.
+func Rows(passes []Pass) (forward, backward int) {
+	for _, p := range passes {
+		sum := 0
+		for _, n := range p.Images {
+			sum += n
+		}
+		switch forward += sum; p.Work {
+		case Score:
+			forward += sum
+		case Learn, Gradients:
+			backward += sum
+		}
+	}
+	return forward, backward
+}
+
+// Copies is how many networks or vectors of the length of its parameters a learner keeps from step to step beside its
+// network: a teacher, means of the network, and [Traits.Vectors]. What the optimiser keeps is not among them. The setup
+// and b are those of [Info.StepPasses].
+func (i Info) Copies(s Setup, b int) int {
+	n := i.Vectors + s.Networks()
+	if !s.Followed() && slices.ContainsFunc(i.StepPasses(s, b), func(p Pass) bool { return p.Work == Predict }) {
+		n++
+	}
+	return n
+}
+
 // LearnPasses are the passes of a method that learns from the incoming batch of b rows alone.
 func LearnPasses(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }
 

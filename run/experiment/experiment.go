@@ -230,6 +230,7 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
+		var err error
 		j := Job{Index: i, Total: len(runs), Config: run, Method: run.Methods[0], Tricks: build.Tricks(run), Seed: run.Seed}
 		if !examined[j.Name()] {
 			examined[j.Name()] = true
@@ -245,6 +246,9 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 			if text := train.SkippedText(st); text != "" && !slices.Contains(skipped[text], seed) {
 				skipped[text] = append(skipped[text], seed)
 			}
+		}
+		if j.Config, err = x.budgeted(j); err != nil {
+			return nil, cause.As(fmt.Errorf("experiment: %w", err), ErrUnfit)
 		}
 		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[kindOf(j)].engine,
 			x.config.Network.InitDigest
@@ -274,6 +278,19 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 		return nil, err
 	}
 	return x, nil
+}
+
+// budgeted is the config of a job with the memory and the iterations that fit what the config says in bytes and passes.
+func (x *Experiment) budgeted(j Job) (config.Config, error) {
+	if j.Config.MemoryBytes == 0 && j.Config.Replay.Passes == 0 {
+		return j.Config, nil
+	}
+	st, err := x.newStream(j.Config)
+	if err != nil {
+		return j.Config, err
+	}
+	net := x.network[kindOf(j)]
+	return build.Budgeted(j.Config, st.Info(), net.Stored, net.Params)
 }
 
 // inexact are notes about modules whose version does not name one state of their code: the numbers of two states would

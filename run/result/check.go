@@ -198,6 +198,10 @@ func checkMeasured(r *Result) error {
 	if err := checkMetrics("metrics", r.Metrics); err != nil {
 		return err
 	}
+	if x := r.Resources; !(min(x.RowsForward, x.RowsBackward) >= 0) {
+		return fmt.Errorf("resources.rows_forward and rows_backward are %g and %g, but must be 0 or more", x.RowsForward,
+			x.RowsBackward)
+	}
 	if s := r.Seconds; min(s.Train, s.Prepare, s.Test) < 0 {
 		return fmt.Errorf("seconds are %g, %g and %g, but must be 0 or more", s.Train, s.Prepare, s.Test)
 	}

@@ -332,6 +332,12 @@ type Resources struct {
 	// what a checkpoint holds of the learner, without the origins of stored samples
 	StateBytes   int64 `json:"state_bytes"`
 	FLOPsPerStep int64 `json:"flops_per_step"`
+	// Rows that go forward and backward through networks for each incoming sample; 0 where a method does not learn step by
+	// step, and in older files.
+	RowsForward  float64 `json:"rows_forward,omitempty"`
+	RowsBackward float64 `json:"rows_backward,omitempty"`
+	// NetworkBytes are those of the network with every copy that the method keeps beside it; 0 in older files.
+	NetworkBytes int64 `json:"network_bytes,omitempty"`
 }
 
 // Memory is the content of the memory after each task that ended.

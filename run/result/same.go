@@ -72,6 +72,7 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 			strings.HasSuffix(at, "cumulative") && (a.Cumulative == nil || b.Cumulative == nil) ||
 			at == "retained" && (a.Retained == nil || b.Retained == nil) ||
 			laterMetric(at, a, b) ||
+			laterCost.MatchString(at) && (a.Resources.NetworkBytes == 0 || b.Resources.NetworkBytes == 0) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
 	}}
 	c.compare("", trees[0], trees[1])
@@ -95,6 +96,9 @@ func laterMetric(at string, a, b *Result) bool {
 
 // metricKey is the key of a metric, of the first classifier or of one that it names.
 var metricKey = regexp.MustCompile(`^(?:classifiers\.([^.]+)\.)?metrics\.(\w+)$`)
+
+// laterCost is a key of what a method costs that older results lack.
+var laterCost = regexp.MustCompile(`^resources\.(rows_forward|rows_backward|network_bytes)$`)
 
 // taskName is the key of the name of a task.
 var taskName = regexp.MustCompile(`^stream\.tasks\[\d+\]\.name$`)

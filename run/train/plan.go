@@ -25,6 +25,9 @@ type Plan struct {
 	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
 	MidTaskFLOPs  []int64 // before each evaluation in the middle of each task
 	MidTask       int     // evaluations in the middle of tasks
+	RowsForward   float64 // through networks, for each incoming sample; 0 where it does not learn step by step
+	RowsBackward  float64
+	NetworkBytes  int64   // parameters of the network with all copies that are kept beside it, and sums
 	Foreseen      int     // samples predicted before they are learned, and for a probe; not among TestSamples
 	ForeseeFLOPs  float64 // of what is prepared for that, and of the fit of a probe
 	MemoryBytes   int64   // estimated peak
@@ -177,10 +180,15 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
 	}
 	if info.Solves != nil {
+		p.NetworkBytes += 8 * int64(solved.Numbers)
+		p.RowsForward = float64(min(1, len(solved.Hidden)))
 		p.FLOPsPerStep = int64(float64(of.Batch) * (solved.Step + float64(net.FLOPs)*float64(len(solved.Hidden))))
 	}
-	if !info.Deferred {
-		for _, pass := range info.StepPasses(s, of.Batch) {
+	p.NetworkBytes += 4 * int64(net.Params) * int64(1+info.Copies(s, of.Batch))
+	if passes := info.StepPasses(s, of.Batch); !info.Deferred && len(passes) > 0 {
+		forward, backward := method.Rows(passes)
+		p.RowsForward, p.RowsBackward = float64(forward)/float64(of.Batch), float64(backward)/float64(of.Batch)
+		for _, pass := range passes {
 			forwards, samples := pass.Forwards(), 0
 			for _, n := range pass.Images {
 				samples += n

@@ -39,6 +39,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.found.Peak, peakResident()), Parameters: r.learner.Cost().Parameters,
 			StateBytes: stateBytes(state), FLOPsPerStep: r.Plan.FLOPsPerStep,
+			RowsForward: r.Plan.RowsForward, RowsBackward: r.Plan.RowsBackward, NetworkBytes: r.Plan.NetworkBytes,
 		},
 		Evaluations: r.found.Evaluations,
 		Outcome:     outcome,

@@ -202,7 +202,7 @@ func TestResultsTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantHead := "method,memory,protocol,average_accuracy,average_accuracy_half_width_95,average_forgetting,average_forgetting_half_width_95,learning_accuracy,learning_accuracy_half_width_95,seconds,runs,outcome,average_accuracy_runs,average_forgetting_runs,learning_accuracy_runs,seconds_runs"
+	wantHead := "method,memory,protocol,average_accuracy,average_accuracy_half_width_95,average_forgetting,average_forgetting_half_width_95,learning_accuracy,learning_accuracy_half_width_95,seconds,runs,outcome,average_accuracy_runs,average_forgetting_runs,learning_accuracy_runs,seconds_runs,rows_forward,rows_backward,memory_bytes,network_bytes"
 	if got := strings.Join(rows[0], ","); got != wantHead {
 		t.Errorf("CSV head is\n%s, want\n%s", got, wantHead)
 	}

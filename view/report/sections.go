@@ -76,7 +76,13 @@ var sections = []section{
 	{"memory", "Memory", "What the memory holds",
 		galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
-	{"time", "Time", "Run time", drawn((*setting).timeFigure), nil},
+	{"time", "Time", "Run time and cost", func(s *setting) []block {
+		blocks := drawn((*setting).timeFigure)(s)
+		if t := s.costTable(); t != nil {
+			blocks = append(blocks, block{Table: t})
+		}
+		return blocks
+	}, nil},
 }
 
 // drawn makes a section of a figure of each setting; a nil one is left out.

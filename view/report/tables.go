@@ -22,7 +22,8 @@ func (st *study) resultsTable() *table {
 		numCol("learning accuracy, %", "learning_accuracy"), hidden("learning_accuracy_half_width_95"),
 		numCol("time a run", "seconds"), numCol("runs", "runs"), textCol("outcome", "outcome"),
 		hidden("average_accuracy_runs"), hidden("average_forgetting_runs"), hidden("learning_accuracy_runs"),
-		hidden("seconds_runs"),
+		hidden("seconds_runs"), hidden("rows_forward"), hidden("rows_backward"), hidden("memory_bytes"),
+		hidden("network_bytes"),
 	)}
 	for _, g := range st.rows {
 		row, seconds := st.head(g), g.seconds((*run).seconds)
@@ -33,7 +34,52 @@ func (st *study) resultsTable() *table {
 		}
 		row = append(row, numCell(g.timeText(), seconds.Mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))},
 			textCell(g.outcomeText()))
-		t.Rows = append(t.Rows, append(append(row, runs...), textCell(strconv.Itoa(seconds.N))))
+		t.Rows = append(t.Rows, append(append(append(row, runs...), textCell(strconv.Itoa(seconds.N))), g.costs()...))
+	}
+	return t
+}
+
+// maxCosts is the largest number of rows whose costs are a table of the page. The CSV file of the main table has all.
+const maxCosts = 12
+
+// costs are the rows that go forward and backward for each incoming sample, and the bytes of stored samples and of the
+// network with its copies.
+func (g *row) costs() []cell {
+	cells := []cell{{Text: "unknown"}, {Text: "unknown"}, {Text: "unknown"}, {Text: "unknown"}}
+	for _, r := range g.counted() {
+		x := r.Resources
+		if x.NetworkBytes == 0 { // an older result
+			continue
+		}
+		for i, v := range []float64{x.RowsForward, x.RowsBackward} {
+			if cells[i] = numCell(count.Significant(v), v); v == 0 && x.RowsForward == 0 {
+				cells[i] = cell{Text: "not by step"}
+			}
+		}
+		for i, v := range []int64{x.MemoryBytes, x.NetworkBytes} {
+			cells[2+i] = cell{Text: count.Bytes(v), Raw: strconv.FormatInt(v, 10)}
+		}
+		return cells
+	}
+	return cells
+}
+
+// costTable says what each row costs in rows and bytes; nil where no result says it, and for many rows.
+func (s *setting) costTable() *table {
+	if len(s.rows) > maxCosts {
+		return nil
+	}
+	t := &table{ID: s.id("cost"), Title: s.titled("What a method does with each incoming sample, and what it keeps"),
+		Head: headed(numCol("rows forward", "rows_forward"), numCol("rows backward", "rows_backward"),
+			numCol("stored samples", "memory_bytes"), numCol("network and its copies", "network_bytes"))}
+	known := false
+	for _, g := range s.rows {
+		cells := g.costs()
+		known = known || cells[3].Raw != ""
+		t.Rows = append(t.Rows, append(g.head(), cells...))
+	}
+	if !known {
+		return nil
 	}
 	return t
 }
