@@ -11,8 +11,9 @@ import (
 
 // looks are methods in the order of their colours and dashes, which they have in reports for ever. The bounds have
 // looks of their own. Methods that came after the survey, and those of other modules, have one that follows from their
-// names.
-var looks = []string{"agem", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "cndpm", "ncm", "slda", "ranpac"}
+// names, but for clib, which would look like er-ace.
+var looks = []string{"agem", "er", "ewc++", "gdumb", "gss", "icarl", "lwf", "mir", "cndpm", "ncm", "slda", "ranpac",
+	"clib"}
 
 // Methods are those of the catalogue, in its order.
 func Methods() []report.Known {
