@@ -147,7 +147,7 @@ func TestSplitSums(t *testing.T) {
 			moved, right.Y[i] = append(moved, i), 5
 		}
 	}
-	for _, name := range []string{"ncm", "normalised", "slda", "slda shrunk", "ranpac", "ridge"} {
+	for _, name := range []string{"ncm", "normalised", "slda", "slda shrunk", "ranpac", "ridge", "randumb"} {
 		t.Run(name, func(t *testing.T) {
 			want, got := computing(t, name, 12, 6, 1), computing(t, name, 12, 6, 1)
 			observeAll(t, want, right, 10)

@@ -45,7 +45,7 @@ func TestUnlearn(t *testing.T) {
 			a = append(a, i)
 		}
 	}
-	for _, name := range []string{"ncm", "normalised", "slda", "slda shrunk", "ranpac", "ridge"} {
+	for _, name := range []string{"ncm", "normalised", "slda", "slda shrunk", "ranpac", "ridge", "randumb"} {
 		t.Run(name, func(t *testing.T) {
 			want, got := computing(t, name, 12, 6, 1), computing(t, name, 12, 6, 1)
 			observeAll(t, want, picked(all, a), 10)
@@ -106,7 +106,7 @@ func TestUnlearn(t *testing.T) {
 // learn.
 func TestUnlearnAll(t *testing.T) {
 	b := gaussians(1, 70, 4, 3, 1)
-	for _, name := range []string{"ncm", "slda", "ranpac"} {
+	for _, name := range []string{"ncm", "slda", "ranpac", "randumb"} {
 		l, after := computing(t, name, 4, 3, 1), computing(t, name, 4, 3, 1)
 		observeAll(t, l, b, 10)
 		u := l.(learner.Unlearning)
@@ -132,7 +132,7 @@ func TestUnlearnAll(t *testing.T) {
 // changed then.
 func TestUnlearnRefuses(t *testing.T) {
 	b := gaussians(1, 20, 4, 3, 1)
-	for _, name := range []string{"ncm", "slda", "ranpac"} {
+	for _, name := range []string{"ncm", "slda", "ranpac", "randumb"} {
 		l := computing(t, name, 4, 3, 1)
 		u := l.(learner.Unlearning)
 		if err := u.Unlearn(ocl.Batch{}); err != nil {
