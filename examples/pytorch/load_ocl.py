@@ -72,10 +72,11 @@ class ReducedResNet18(nn.Module):
 
 
 class MLP(nn.Module):
-    """Hidden layers with ReLU on the image as one row: channel by channel, each row by row."""
+    """Hidden layers with ReLU, or a cosine, on the image as one row: channel by channel, each row by row."""
 
-    def __init__(self, shape, classes, hidden, head=nn.Linear):
+    def __init__(self, shape, classes, hidden, head=nn.Linear, activation=F.relu):
         super().__init__()
+        self.activation = activation
         sizes = [shape[0] * shape[1] * shape[2], *hidden]
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
         self.linear = head(sizes[-1], classes)
@@ -83,7 +84,7 @@ class MLP(nn.Module):
     def features(self, x):
         x = x.flatten(1)
         for layer in self.hidden:
-            x = F.relu(layer(x))
+            x = self.activation(layer(x))
         return x
 
     def forward(self, x):
@@ -107,7 +108,8 @@ class Predictor:
         head = {"linear": nn.Linear, "cosine": CosineLinear, "projection": lambda *_: nn.Identity()}[self.about.get("head", "linear")]
         tensors = {name: t for name, t in tensors.items() if not name.startswith("head.")}  # a projection, which no prediction needs
         if self.about["architecture"] in ("mlp", "linear"):  # linear has no hidden layer
-            self.net = MLP(shape, classes, json.loads(self.about.get("hidden", "[]")), head)
+            self.net = MLP(shape, classes, json.loads(self.about.get("hidden", "[]")), head,
+                           {"relu": F.relu, "cos": torch.cos}[self.about.get("activation", "relu")])
         elif self.about["architecture"] == "resnet18":
             self.net = ReducedResNet18(shape, classes, int(self.about["width"]), head)
         else:

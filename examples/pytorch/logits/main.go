@@ -95,7 +95,7 @@ func load(f *safetensors.Reader) (*nn.Network, error) {
 		return nil, fmt.Errorf("metadata classes: %w", err)
 	}
 	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes,
-		Head: nn.Head{Kind: f.Metadata["head"]}}
+		Head: nn.Head{Kind: f.Metadata["head"]}, Waves: f.Metadata["activation"] == "cos"}
 	info, err := arch.Lookup(f.Metadata["architecture"])
 	if err != nil {
 		return nil, fmt.Errorf("metadata architecture: %w", err)
