@@ -88,6 +88,7 @@ type Trick struct {
 	Name       string
 	Settings   []string
 	Classifies bool   // it changes the classifier alone, to ClassifierNCM
+	Steps      bool   // it changes the number of steps alone, as replay.iterations does
 	Teacher    string // as Method.Teacher, where the method does not read the key itself
 	Options    []Option
 }

@@ -43,7 +43,7 @@ var small = &Schema{Catalogue{
 		{Name: "fresh", Scratch: true},
 	},
 	Tricks: []Trick{{Name: "kdc", Settings: []string{"replay.teacher"}},
-		{Name: "mi", Settings: []string{"replay.iterations"}}, {Name: "ncm", Classifies: true}},
+		{Name: "mi", Settings: []string{"replay.iterations"}, Steps: true}, {Name: "ncm", Classifies: true}},
 	ParseTricks: func(text string) ([]string, error) {
 		if text == NoTrick {
 			return nil, nil

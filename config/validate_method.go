@@ -303,7 +303,7 @@ func (s *Schema) anyways(c Config, tricks []string) string {
 func (s *Schema) anyway(c Config, name string) string {
 	t, _ := lookup(s.Tricks, name)
 	switch {
-	case c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations"):
+	case c.Replay.Iterations > 1 && t.Steps:
 		return fmt.Sprintf("replay.iterations %d", c.Replay.Iterations)
 	case t.Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
 		return "classifiers " + joined(c.Classifiers, shown)

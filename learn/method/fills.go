@@ -120,6 +120,11 @@ func (b built) ignored() error {
 	return nil
 }
 
+// StepsAlone says whether the trick changes the number of steps and nothing else.
+func (f Fills) StepsAlone() bool {
+	return f.Iterations > 0 && reflect.DeepEqual(f, Fills{Iterations: f.Iterations})
+}
+
 // TaskBoundaries says whether the learner is told when a task begins and ends.
 func (f Fills) TaskBoundaries() bool { return f.Classes || f.Distil != nil || f.Reviews }
 

@@ -63,3 +63,15 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsOfTricks: with replay.iterations mi changes nothing, and rar still changes the images.
+func TestStepsOfTricks(t *testing.T) {
+	for trick, same := range map[string]bool{"mi": true, "rar": false} {
+		c := config.Default()
+		c.Methods, c.Tricks, c.Replay.Iterations = []string{"er"}, []string{"none", trick}, 2
+		if err := build.Schema().Validate(c); (err != nil) != same ||
+			same && !strings.Contains(err.Error(), "none and mi are the same run when replay.iterations 2 is set") {
+			t.Errorf("%s: %v", trick, err)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func Schema() *config.Schema {
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})
 	}
 	for _, t := range method.Tricks() {
-		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies,
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Steps: t.StepsAlone(),
 			Teacher: t.Teacher, Options: t.Options})
 	}
 	return s
