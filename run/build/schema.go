@@ -44,8 +44,8 @@ func Schema() *config.Schema {
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return check(info, c) }})
 	}
 	for _, t := range method.Tricks() {
-		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Steps: t.StepsAlone(),
-			Teacher: t.Teacher, Options: t.Options})
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies,
+			Steps: t.StepsAlone(), Teacher: t.Teacher, Options: t.Options})
 	}
 	return s
 }
