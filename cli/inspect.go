@@ -352,8 +352,8 @@ type inspectedBackbone struct {
 func inspectBackbone(b *backbone.Backbone, path string, size int64) *inspected {
 	i := b.Info()
 	parameters, work := b.Work()
-	c := inspectedBackbone{i.Architecture, i.TrainedOn, i.Licence, i.Side, i.Resize, i.Bicubic, i.Mean, i.Std, i.Features, i.Feature, size,
-		parameters, work, b.Digest(), i.Remarks}
+	c := inspectedBackbone{i.Architecture, i.TrainedOn, i.Licence, i.Side, i.Resize, i.Bicubic, i.Mean, i.Std, i.Features,
+		i.Feature, size, parameters, work, b.Digest(), i.Remarks}
 	filter := "bilinear"
 	if c.Bicubic {
 		filter = "bicubic"
