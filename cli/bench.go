@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/cli/internal/bench"
+	"ocl/config"
 	"ocl/internal/count"
 	"ocl/internal/limit"
 	"ocl/learn/method"
+	"ocl/run/build"
+	"ocl/run/experiment"
 )
 
 func newBench() *cobra.Command {
@@ -150,14 +153,17 @@ func newBenchMethods() *cobra.Command {
 		steps  int
 	)
 	cmd := &cobra.Command{
-		Use:   "methods",
+		Use:   "methods [KEY=VALUE...]",
 		Short: "Measure the time of a training step of each method, and the time of the network passes in that step.",
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
+  ocl bench methods --method er,scr replay.batch=100
+  ocl bench methods --method er replay.update=balanced
   ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,ncm,rv'
   ocl bench methods --json methods --quiet`,
 		Long: "A step is everything that a method does with an incoming batch of 10 images of 32×32. For GDumb it is one step of its " +
-			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples. First the " +
+			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples, unless KEY=VALUE sets a key replay.… or method.…. Beside each method er takes " +
+			"turns with its defaults: \"times er\" is the ratio of the times for a sample, and \"by passes\" that of the arithmetic of the passes. First the " +
 			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, two measurements alternate: five " +
 			"steps, and five times only the passes and the update of the parameters. Medians are printed. The pass \"learn 10 + 10\" is forward " +
 			"and backward on two batches, \"predict\" is forward in evaluation mode, \"score\" is forward by two networks, and " +
@@ -165,9 +171,13 @@ func newBenchMethods() *cobra.Command {
 			"alternate with steps without it. The median ratio of their times is printed beside the ratio that the passes predict. " +
 			"For rv and ncm the end of the task is measured too, with the review or the class means and an evaluation of 21 images per " +
 			"step; it is compared with the same evaluation without the trick. Run nothing else on the machine at the same time.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			base, err := benchSettings(args)
+			if err != nil {
+				return usage(err)
+			}
+			opts.Base = base
+			err = f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"},
 				rangeOf{"memory", opts.Memory >= 50 && opts.Memory <= limit.BenchMemory,
 					fmt.Sprintf("50 to %d", limit.BenchMemory)},
 				rangeOf{"steps", steps >= 1 && steps <= limit.BenchSteps, fmt.Sprintf("1 to %d", limit.BenchSteps)})
@@ -198,13 +208,46 @@ func newBenchMethods() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "NAME,...\tmethods to measure (default: all)")
+	flags.StringSliceVar(&opts.Methods, "method", steppingMethods(),
+		"NAME,...\tmethods to measure (default: all but those that make networks as they learn)")
 	flags.Lookup("method").DefValue = "" // the usage says it
 	flags.StringSliceVar(&tricks, "trick", nil, "NAME,...\ttricks, each compared with the method without it; + combines tricks")
 	flags.IntVar(&opts.Memory, "memory", 5000, "N\tsamples in memory")
 	flags.IntVar(&steps, "steps", 250, "N\twith --trick: steps with the trick, and without it, before the two alternate")
 	f.add(cmd, 10, "time to measure each method, without --trick", bench.MethodsReport{}, bench.TricksReport{})
 	return cmd
+}
+
+// steppingMethods are the methods that learn step by step with one network, or with sums.
+func steppingMethods() (names []string) {
+	for _, info := range method.Catalogue() {
+		if !info.OwnNetworks {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// benchSettings gives the settings of a method where KEY=VALUE sets some; nil where none does.
+func benchSettings(args []string) (func(name string) method.Setup, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	c := config.Default()
+	for _, arg := range args {
+		key, value, is := strings.Cut(arg, "=")
+		if !is || !strings.HasPrefix(key, "replay.") && !strings.HasPrefix(key, "method.") || key == "replay.passes" {
+			return nil, fmt.Errorf("bench methods: %s is no setting of a step. Use a key replay.… or method.…, such as replay.batch=100", arg)
+		}
+		if err := experiment.Schema().Set(&c, key, value); err != nil {
+			return nil, err
+		}
+	}
+	return func(name string) method.Setup {
+		one := c.Clone()
+		one.Methods, one.Tricks = []string{name}, []string{config.NoTrick}
+		return build.Setup(one)
+	}, nil
 }
 
 // benchProgress redraws one line after each round.
@@ -261,11 +304,21 @@ func printBenchMethods(rep *bench.MethodsReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
 		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS, count.Number(rep.Memory))
-	t := table{head: []string{"method", ">step, ms", ">passes alone, ms", ">overhead", "passes"}}
+	t := table{head: []string{"method", ">step, ms", ">passes alone, ms", ">overhead", ">times er", ">by passes", "passes"}}
 	var notes []string
 	for _, m := range rep.Methods {
-		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS),
-			percent(m.Overhead), strings.Join(m.Passes, ", ")})
+		alone, overhead, ratio, counted := "–", "–", "–", "–"
+		if m.PassesMS > 0 {
+			alone, overhead = fmt.Sprintf("%.1f", m.PassesMS), percent(m.Overhead)
+		}
+		if m.Ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", m.Ratio)
+		}
+		if m.Counted > 0 {
+			counted = fmt.Sprintf("%.2f", m.Counted)
+		}
+		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), alone, overhead, ratio, counted,
+			strings.Join(m.Passes, ", ")})
 		if m.StoreMS > 0 {
 			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; the step in the table is one of its training before an evaluation",
 				m.Method, m.StoreMS))
@@ -293,7 +346,8 @@ func printBenchPredict(rep *bench.PredictReport) string {
 
 // benchTricks measures the tricks of one method.
 func benchTricks(cmd *cobra.Command, f *benchFlags, o bench.MethodOptions, texts []string, steps int) error {
-	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress}
+	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress,
+		Base: o.Base}
 	if len(o.Methods) != 1 {
 		return usage(fmt.Errorf("--trick measures the tricks of one method, but %d are given. Give one --method",
 			len(o.Methods)))

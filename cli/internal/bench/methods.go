@@ -29,7 +29,10 @@ const (
 
 // MethodOptions say what [Methods] measures.
 type MethodOptions struct {
-	Methods  []string      // names of the catalogue
+	Methods []string // names of the catalogue, of methods that do not make their networks themselves
+	// Base has the settings of a method besides its network, its optimiser and its memory, such as options and
+	// ReplayBatch. Nil is the defaults with replay batches of 10.
+	Base     func(name string) method.Setup
 	Memory   int           // M of the methods that have one, at least 1; it is filled before anything is measured
 	Workers  int           // goroutines of a step; 0: the processors Go uses
 	Rounds   int           // rounds of each method; 0: as many as fit into Budget, at least three
@@ -57,7 +60,11 @@ type MethodsReport struct {
 
 // MethodCost is the cost of a step: of all that a method does with an incoming batch of 10 (of 128 where it learns
 // offline; a batch of its training where it learns when it prepares), beside the passes it cannot do without, made by
-// the engine alone with an update of the parameters. Both are medians of turns about.
+// the engine alone with an update of the parameters. Both are medians of turns about. A method that trains no network
+// has no passes.
+//
+// Ratio is its time for an incoming sample divided by that of ER with its defaults, which takes a turn in each round;
+// Counted is the same by the arithmetic of the passes. Both are 0 where the step is not one with an incoming batch.
 type MethodCost struct {
 	Method   string   `json:"method"`
 	MS       float64  `json:"ms"`
@@ -65,6 +72,8 @@ type MethodCost struct {
 	Overhead float64  `json:"overhead"` // MS/PassesMS - 1
 	Passes   []string `json:"passes"`   // such as "learn 10 + 10", see [method.Pass]
 	StoreMS  float64  `json:"store_ms,omitempty"`
+	Ratio    float64  `json:"ratio,omitempty"`
+	Counted  float64  `json:"counted,omitempty"`
 }
 
 // Methods measures one method after the other on random images, with its default options and replay batches of 10, in
@@ -75,13 +84,23 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	}
 	rep := &MethodsReport{Workers: o.Workers, Memory: o.Memory}
 	m := &measured{}
+	plain := o
+	plain.Base = nil
+	er, err := newMethodRig("er", nil, plain)
+	if err == nil {
+		defer er.close()
+		err = er.fill(ctx, o.Memory, func(MethodProgress) {})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench: er: %w", err)
+	}
 	for _, name := range o.Methods {
 		r, err := newMethodRig(name, nil, o)
 		if err != nil {
 			return nil, err
 		}
 		rep.Kernel, rep.Convolution = r.net.Info().Engine.Kernel, r.net.ConvolutionsUsed()
-		cost, err := r.measure(ctx, o, m)
+		cost, err := r.measure(ctx, o, m, er)
 		r.close()
 		if err == nil {
 			rep.Methods = append(rep.Methods, cost)
@@ -125,11 +144,31 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	if err != nil {
 		return nil, err
 	}
-	network := func() (*nn.Network, error) {
-		return arch.ResNet18(arch.Config{Channels: 3, Height: methodSize, Width: methodSize, Classes: classes, NF: width},
-			rng.New(1, "bench/network"))
+	if info.OwnNetworks {
+		return nil, fmt.Errorf("%s trains networks of its own in pauses, and not step by step. Leave it out; docs/benchmarks.md has the time of its pauses",
+			name)
 	}
 	r := &methodRig{info: info, images: map[int]*tensor.Tensor{}}
+	if r.setup = (method.Setup{ReplayBatch: batch, Iterations: 1}); o.Base != nil {
+		r.setup = o.Base(name)
+	}
+	r.setup.Opt, r.setup.Memory, r.setup.Shape = optim.SGD{LR: rate}, o.Memory, [3]int{3, methodSize, methodSize}
+	r.setup.Classes, r.setup.Seed, r.setup.InitSeed, r.setup.Tricks = classes, 1, 1, tricks
+	network := func() (*nn.Network, error) {
+		c := arch.Config{Channels: 3, Height: methodSize, Width: methodSize, Classes: classes, NF: width}
+		src := rng.New(1, "bench/network")
+		if info.Head != nil {
+			c.Head = info.Head(r.setup)
+		}
+		if info.Solves == nil {
+			return arch.ResNet18(c, src)
+		}
+		of := info.Solves(r.setup)
+		if c.Hidden, c.Waves = of.Hidden, of.Waves; c.Hidden == nil {
+			return arch.Linear(c, src)
+		}
+		return arch.MLP(c, src)
+	}
 	if r.net, err = network(); err != nil {
 		return nil, err
 	}
@@ -141,11 +180,7 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	r.ws = r.net.NewWorkspace(o.Workers)
 	r.beside = r.ws.Beside()
 	r.opt = optim.SGD{LR: rate}.New()
-	r.setup = method.Setup{
-		Net: own, WS: own.NewWorkspace(o.Workers), Opt: optim.SGD{LR: rate}, Memory: o.Memory, ReplayBatch: batch,
-		Iterations: 1, Shape: [3]int{3, methodSize, methodSize}, Classes: classes, Seed: 1, InitSeed: 1,
-		Tricks: tricks,
-	}
+	r.setup.Net, r.setup.WS = own, own.NewWorkspace(o.Workers)
 	if r.learner, err = info.New(r.setup); err != nil {
 		r.close()
 		return nil, err
@@ -179,8 +214,8 @@ func (r *methodRig) close() {
 	r.ws.Close()
 }
 
-// measure fills the memory in the first task and takes turns in the second.
-func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (MethodCost, error) {
+// measure fills the memory in the first task and takes turns in the second, beside er.
+func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured, er *methodRig) (MethodCost, error) {
 	cost := MethodCost{Method: r.info.Name}
 	show := func(p MethodProgress) {
 		if o.Progress != nil {
@@ -191,7 +226,8 @@ func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (
 	if err := r.fill(ctx, o.Memory, show); err != nil {
 		return cost, err
 	}
-	passes := r.info.StepPasses(r.setup, r.batches[1][0].Len())
+	size := r.batches[1][0].Len()
+	passes := r.info.StepPasses(r.setup, size)
 	for _, p := range passes {
 		cost.Passes = append(cost.Passes, p.String())
 	}
@@ -199,17 +235,48 @@ func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (
 		return cost, err
 	}
 	r.whole, r.alone, r.store = r.whole[:0], r.alone[:0], r.store[:0]
+	var ratios []float64
 	if _, err := inRounds(o.Rounds, o.Budget, func(round int,
 		left time.Duration) {
 		show(MethodProgress{Filled: -1, Round: round, Left: left})
 	}, func() error {
 		m.peak = append(m.peak, fmaPeak(o.Workers))
-		return r.turn(ctx, passes)
+		beside := 0.0
+		for range turn {
+			d, err := er.observe(ctx, 1)
+			if err != nil {
+				return err
+			}
+			beside += d.Seconds()
+		}
+		before := len(r.whole)
+		if err := r.turn(ctx, passes); err != nil {
+			return err
+		}
+		own := 0.0
+		for _, d := range r.whole[before:] {
+			own += d
+		}
+		ratios = append(ratios, own/float64(size)/(beside/batch))
+		return nil
 	}); err != nil {
 		return cost, err
 	}
-	cost.MS, cost.PassesMS = 1e3*median(r.whole), 1e3*median(r.alone)
-	cost.Overhead = cost.MS/cost.PassesMS - 1
+	if cost.MS = 1e3 * median(r.whole); len(passes) > 0 {
+		cost.PassesMS = 1e3 * median(r.alone)
+		cost.Overhead = cost.MS/cost.PassesMS - 1
+	}
+	if !r.info.Deferred {
+		cost.Ratio = median(ratios)
+		work := func(passes []method.Pass, size int) float64 {
+			sum := 0
+			for _, p := range passes {
+				sum += p.Forwards()
+			}
+			return float64(sum) / float64(size)
+		}
+		cost.Counted = work(passes, size) / work(er.info.StepPasses(er.setup, batch), batch)
+	}
 	if len(r.store) > 0 {
 		cost.StoreMS = 1e3 * median(r.store)
 	}
@@ -272,6 +339,9 @@ func (r *methodRig) turn(ctx context.Context, passes []method.Pass) error {
 		}
 	}
 	for range turn {
+		if len(passes) == 0 {
+			break
+		}
 		begin := time.Now()
 		for _, p := range passes {
 			r.pass(p)

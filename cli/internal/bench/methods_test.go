@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl/learn/method"
@@ -29,6 +30,9 @@ func TestMethods(t *testing.T) {
 	var measured []string
 	for _, m := range rep.Methods {
 		measured = append(measured, m.Method)
+		if (m.Ratio > 0) != (m.Method != "gdumb") || (m.Counted > 0) != (m.Method != "gdumb") {
+			t.Errorf("%s: %v times ER, %v by its passes", m.Method, m.Ratio, m.Counted)
+		}
 		if !(m.MS > 0 && m.PassesMS > 0) || m.Overhead != m.MS/m.PassesMS-1 || len(m.Passes) == 0 {
 			t.Errorf("%+v", m)
 		}
@@ -61,5 +65,27 @@ func TestMethodsEndsEarly(t *testing.T) {
 	}
 	if _, err := Methods(context.Background(), MethodOptions{Methods: []string{"et"}, Memory: 60}); err == nil {
 		t.Error("an unknown method: no error")
+	}
+}
+
+// TestMethodsOfAllKinds: a method of sums on random features has its own network and no passes, settings change the
+// passes, and a method that makes networks is refused.
+func TestMethodsOfAllKinds(t *testing.T) {
+	o := MethodOptions{Methods: []string{"ncm", "er"}, Memory: 60, Workers: 1, Rounds: 1,
+		Base: func(string) method.Setup { return method.Setup{ReplayBatch: 20, Iterations: 2} }}
+	rep, err := Methods(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ncm, er := rep.Methods[0], rep.Methods[1]
+	if len(ncm.Passes) > 0 || ncm.PassesMS != 0 || ncm.Overhead != 0 || !(ncm.Ratio > 0) || ncm.Counted != 0 {
+		t.Errorf("%+v", ncm)
+	}
+	if !slices.Equal(er.Passes, []string{"learn 10 + 20", "learn 10 + 20"}) || er.Counted != 3 {
+		t.Errorf("%+v, want two iterations with 20 replayed rows, three times as much as ER", er)
+	}
+	o.Methods = []string{"cndpm"}
+	if _, err := Methods(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cndpm trains networks of its own in pauses") {
+		t.Errorf("%v", err)
 	}
 }

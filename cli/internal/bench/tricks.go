@@ -27,6 +27,8 @@ type TrickOptions struct {
 	Steps    int        // of each turn: those of a task; 0: 250, as the tasks of CIFAR-100 in 20 tasks have
 	Rounds   int        // turns of each; 0: 9
 	Progress func(MethodProgress)
+	// Base is as in MethodOptions.
+	Base func(name string) method.Setup
 }
 
 // TricksReport is what [Tricks] measured. A turn is Steps steps and, where tricks work at a task's end, that end with
@@ -85,7 +87,7 @@ func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 		}
 	}()
 	for _, tricks := range append([][]string{nil}, o.Tricks...) {
-		rig, err := newMethodRig(o.Method, tricks, MethodOptions{Memory: o.Memory, Workers: o.Workers})
+		rig, err := newMethodRig(o.Method, tricks, MethodOptions{Memory: o.Memory, Workers: o.Workers, Base: o.Base})
 		if err != nil {
 			return nil, err
 		}
