@@ -26,9 +26,9 @@ var clib = Info{
 	Text: Text{
 		Title:   "CLIB",
 		Summary: "Learn stored samples alone, keep those that lower the loss of the memory most, and adapt the learning rate to how it falls.",
-		Idea: "Where classes mix, an incoming batch says little about the stream, so each step learns a random part of the memory alone. A sample is " +
-			"important if steps with it lower the loss of all that is stored, which is measured after every step. Each incoming sample is stored in place " +
-			"of the least important one of a largest class. The same measurements say at which of two learning rates the loss falls faster.",
+		Idea: "Where classes mix, a batch says little about the stream, so each step learns a random part of the memory alone. A sample is " +
+			"important if steps with it lower the loss of all that is stored, measured after every step. Each incoming sample takes the place " +
+			"of the least important one of a largest class. The same measurements say at which of two rates the loss falls faster.",
 		Formula: "B ← Random(M);  θ ← θ − α·∇ℓ(B);  ΔL = L(M) before − after, H_i ← H_i + 0.1·(ΔL/|B| − H_i) for i in B;  " +
 			"M ← B_n in place of argmin H of a largest class;  α ← 0.95·α or α/0.95 where ΔL is larger at it",
 		Citation:    "Koh et al., Online Continual Learning on Class Incremental Blurry Task Configuration with Anytime Inference, ICLR 2022",
