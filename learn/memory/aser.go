@@ -59,7 +59,6 @@ type judge struct {
 	stored, incoming tensor.Tensor // features
 	near             []candidate
 	values           []float64
-	slots            []int
 }
 
 // Retrieve implements [Retriever].

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"ocl"
 	"ocl/config"
 	"ocl/data"
 	"ocl/data/stream"
@@ -128,7 +127,7 @@ func Method(name string) method.Info {
 // Architecture is the entry of the network that a validated config names, or of the one that its method computes.
 func Architecture(c config.Config) arch.Info {
 	name := c.Network.Name
-	if of := solution(ocl.StreamInfo{}, c); of != nil {
+	if of := solution(c); of != nil {
 		name = NetworkName(c)
 	}
 	info, err := arch.Lookup(name)
@@ -146,7 +145,7 @@ func OfImages(network string) bool {
 
 // NetworkName returns the name of the network of a run in the catalogue of networks.
 func NetworkName(c config.Config) string {
-	switch of := solution(ocl.StreamInfo{}, c); {
+	switch of := solution(c); {
 	case of == nil:
 		return c.Network.Name
 	case of.Hidden == nil:
@@ -157,7 +156,7 @@ func NetworkName(c config.Config) string {
 
 // Hidden is the hidden layers of the network of a run that is a perceptron.
 func Hidden(c config.Config) []int {
-	if of := solution(ocl.StreamInfo{}, c); of != nil {
+	if of := solution(c); of != nil {
 		return of.Hidden
 	}
 	return c.Network.Hidden
@@ -165,19 +164,17 @@ func Hidden(c config.Config) []int {
 
 // waves says whether the hidden layers of the network of a run have cosines in place of ReLUs.
 func waves(c config.Config) bool {
-	of := solution(ocl.StreamInfo{}, c)
+	of := solution(c)
 	return of != nil && of.Waves
 }
 
 // solution describes the network that the method of a run computes; nil where it trains one.
-func solution(info ocl.StreamInfo, c config.Config) *method.Solution {
+func solution(c config.Config) *method.Solution {
 	solves := Method(c.Methods[0]).Solves
 	if solves == nil {
 		return nil
 	}
-	s := Setup(c)
-	s.Shape, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Classes
-	of := solves(s)
+	of := solves(Setup(c))
 	return &of
 }
 
