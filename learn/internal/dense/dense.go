@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -224,8 +225,9 @@ func (s *Sym) triangle(first, last int) error {
 // factors appends sign times the elements (r,k+i) for the rows r in [first,last) and i < height: [last-first,height],
 // with zeros beyond the last column. first ≤ last ≤ k.
 func (s *Sym) factors(f []float64, sign float64, first, last, k int) []float64 {
-	old, have := len(f), min(height, s.N-k)
-	f = append(f, make([]float64, (last-first)*height)...)
+	old, more, have := len(f), (last-first)*height, min(height, s.N-k)
+	f = slices.Grow(f, more)[:old+more]
+	clear(f[old:])
 	for to, at := f[old:], Size(s.N)-Size(s.N-first)+k-first; first < last; first++ {
 		for i, v := range s.Data[at:][:have] {
 			to[i] = sign * v
