@@ -91,8 +91,8 @@ def load(path):
     except FileNotFoundError:
         sys.exit(f"{path}: there is no such file. Give the path of a state dict")
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        sys.exit(f"{path}: this is not a state dict of tensors alone ({reason}). Save one with torch.save(model.state_dict(), FILE)")
+        reason = str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__
+        sys.exit(f"{path}: this is not a whole file of tensors alone ({reason}). Copy it again, or save one with torch.save(model.state_dict(), FILE)")
     for key in ("state_dict", "model"):
         if isinstance(tensors, dict) and isinstance(tensors.get(key), dict):
             tensors = tensors[key]
@@ -136,6 +136,8 @@ def transformer(name, path, tensors, o):
     tensors = without_prefix(tensors, patches)
     if patches not in tensors or tuple(tensors[patches].shape) != (width, 3, side, side):
         sys.exit(f"{path}: these are not the weights of {name}, which has {patches} with the shape {[width, 3, side, side]}. Give the file of that network, or the name of another one")
+    if registers and not any(k.endswith(("register_tokens", "reg_token")) for k in tensors):
+        sys.exit(f"{path}: there are no registers, and {name} has {registers}. Give the file of that network, or the name without -reg4")
     clip = architecture.startswith("clip")
     rule = o.positions or positions(tensors, patches, registers)
     feature = o.feature or ("projection" if clip else "class")
@@ -174,7 +176,18 @@ def main():
     bad = [key for key, t in tensors.items() if t.is_floating_point() and not torch.isfinite(t).all()]
     if bad:
         sys.exit(f"{path}: {len(bad)} tensors have values that are no finite numbers ({', '.join(bad[:3])}). Use other weights")
-    side = o.side or side
+    side, patch = o.side or side, TRANSFORMERS[o.architecture][1] if o.architecture in TRANSFORMERS else 1
+    least = patch if patch > 1 else 32
+    if not least <= side <= 1024 or side % patch:
+        sys.exit(f"--side is {side}, and pictures of {o.architecture} have {least} to 1024 pixels on a side, a multiple of {patch}. Give such a number")
+    if o.resize and (o.resize < side or o.resize > 1024 or (o.resize - side) % 2):
+        sys.exit(f"--resize is {o.resize}, and the middle that is cut out has {side} pixels. Give {side}, or an even number more, up to 1024")
+    if min(o.std or pixels["std"]) < 1e-3:
+        sys.exit("--std has a number below 0.001. Give the deviations of red, green and blue in [0,1], such as 0.229,0.224,0.225")
+    if o.feature == "projection" and not name.startswith("clip"):
+        sys.exit(f"--feature is projection, which only CLIP has. Give class or class+mean for {o.architecture}")
+    if not o.out.endswith(".safetensors"):
+        sys.exit(f"-o is {o.out}. Give a name that ends in .safetensors")
     metadata = {
         "format": "pt",
         "ocl_backbone": "1",

@@ -75,7 +75,7 @@ func decode(text []byte, engine nn.Engine) (*Backbone, error) {
 	f, err := safetensors.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		if what := safetensors.Foreign(bytes.NewReader(text), int64(len(text))); what != "" {
-			err = fmt.Errorf("this is %s, and not a backbone. `python3 examples/pytorch/convert.py ARCHITECTURE FILE -o OUT.safetensors` makes one of a file of torch.save, and `ocl export RUN --to safetensors` of a run",
+			err = fmt.Errorf("this is %s, and not a backbone. `python3 examples/pytorch/convert.py ARCHITECTURE FILE -o OUT.safetensors` makes one of a file of torch.save (docs/format/backbone.md lists the architectures), and `ocl export RUN --to safetensors` of a run",
 				what)
 		}
 		return nil, err

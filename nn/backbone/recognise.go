@@ -108,7 +108,7 @@ func (b *Backbone) recognise(f *safetensors.Reader) (*network, error) {
 		for _, c := range best {
 			names = append(names, c.a.name)
 		}
-		return nil, fmt.Errorf("the tensors are those of %s, which take pictures in other ways, and the file does not say which. Say it with examples/pytorch/convert.py",
+		return nil, fmt.Errorf("the tensors are those of %s, which take pictures in other ways, and the file does not say which. Say it with `python3 examples/pytorch/convert.py ARCHITECTURE FILE -o OUT.safetensors`",
 			strings.Join(names, " and of "))
 	}
 	if c.faults > 0 {
