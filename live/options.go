@@ -13,6 +13,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/data/embed"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/limit"
@@ -173,7 +174,7 @@ func (o Options) config() (c config.Config, front *backbone.Backbone, err error)
 		if front, err = withBackbone(&c, o.Process); err != nil {
 			return c, nil, err
 		}
-		c.Data.Size = cmp.Or(c.Data.Size, min(max(front.Info().Resize, images.MinSize), images.MaxSize))
+		c.Data.Size = embed.Wanted(build.Data(c), front).Size
 	}
 	c.Data.Size = cmp.Or(c.Data.Size, defaultSize)
 	if c.Data.Size < images.MinSize || c.Data.Size > images.MaxSize {

@@ -138,7 +138,9 @@ func fresh(o Options) (*Trainer, error) {
 func around(k *core, e *embedder, p Process, names naming, notes []string) (*Trainer, error) {
 	image := k.inputs.image
 	spec := build.Data(k.config)
-	spec.Bicubic = e != nil && e.net.Info().Bicubic
+	if e != nil {
+		spec = embed.Wanted(spec, e.net)
+	}
 	preparation, err := data.NewPreparation(spec, image[0], image[1], image[2])
 	bytes, parameters, wrong := held(k.config, p, k.inputs, k.stream.Classes)
 	if err = errors.Join(err, wrong); err != nil {

@@ -214,7 +214,7 @@ func (p *Predictor) see(t *trained.Model, file string) (shape [3]int, err error)
 			}
 			return shape, err
 		}
-		spec.Bicubic = net.Info().Bicubic
+		spec = embed.Wanted(spec, net)
 		if p.maker, err = embed.New(net, shape); err != nil {
 			return shape, err
 		}

@@ -11,6 +11,7 @@ import (
 	"image"
 
 	"ocl"
+	"ocl/data"
 	"ocl/data/internal/picture"
 	"ocl/nn/backbone"
 )
@@ -30,6 +31,17 @@ func New(net *backbone.Backbone, shape [3]int) (*Maker, error) {
 			c, shape[1], shape[2])
 	}
 	return &Maker{net, shape}, nil
+}
+
+// Wanted is what to ask a data set for, given what was asked and a network that will make embeddings of its images:
+// pictures of any size are scaled once, as the network wants it. Another size that was asked for stays.
+func Wanted(asked data.Spec, net *backbone.Backbone) data.Spec {
+	i := net.Info()
+	asked.Bicubic = i.Bicubic
+	if info, err := data.Lookup(asked.Name); err == nil && asked.Size == 0 && info.Cached() { // of files of any size
+		asked.Size = min(max(i.Resize, info.MinSize), info.MaxSize)
+	}
+	return asked
 }
 
 // Dim is D, how many numbers an embedding has.

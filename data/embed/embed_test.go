@@ -282,3 +282,17 @@ func TestScaled(t *testing.T) {
 		t.Errorf("four ways to scale give %d images", len(seen))
 	}
 }
+
+// TestWanted: pictures of any size are asked for at the network's. Sets of one size, and sizes that a person chose,
+// stay.
+func TestWanted(t *testing.T) {
+	net := network(t, 1, 1)
+	for _, c := range []struct {
+		name       string
+		size, want int
+	}{{"folder", 0, side}, {"folder", 64, 64}, {"glyphs", 0, 0}, {"none", 0, 0}} {
+		if got := Wanted(data.Spec{Name: c.name, Size: c.size}, net); got.Size != c.want || got.Bicubic {
+			t.Errorf("%s at %d: %+v, want %d", c.name, c.size, got, c.want)
+		}
+	}
+}

@@ -36,12 +36,7 @@ func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error
 	case err != nil:
 		return nil, err
 	}
-	info, err := data.Lookup(spec.Name)
-	if err == nil && spec.Size == 0 && info.Cached() { // of files of any size
-		spec.Size = min(max(net.Info().Resize, info.MinSize), info.MaxSize)
-	}
-	spec.Bicubic = net.Info().Bicubic
-	set, err := data.Open(ctx, spec)
+	set, err := data.Open(ctx, embed.Wanted(spec, net))
 	if err != nil {
 		return nil, err
 	}
