@@ -195,7 +195,8 @@ type step struct {
 	sy   float64
 }
 
-// minimise makes the network's parameters those of the least value, from 0.
+// minimise makes the network's parameters those of the least value, from 0. It is not that of gonum, whose products and
+// sums compilers fuse on some machines, which then have other bits, and which does not know parameters of float32.
 func (p *Probe) minimise(ctx context.Context, f *objective) error {
 	size := len(p.net.Params())
 	w, g, next, slope := make([]float64, size), make([]float64, size), make([]float64, size), make([]float64, size)

@@ -55,16 +55,7 @@ func (s *setting) anytimeFigure() *figure {
 		f.Lines.Cuts = s.cuts()
 	}
 	most := min(maxAnytimePoints, max(maxAnytimeAll/len(f.Lines.Series), leastAnytimePoints))
-	thinned := false
-	for i := range f.Lines.Series {
-		se := &f.Lines.Series[i]
-		f.Lines.Sparse = f.Lines.Sparse || len(se.X) > 20
-		thinned = se.Thin(most) || thinned
-		se.Plain = true
-		if crowded {
-			se.Half = nil
-		}
-	}
+	thinned := f.plain(crowded, func(se *chart.Series) bool { return se.Thin(most) })
 	f.scale(0)
 	f.split(f.rows)
 	f.Title = s.titled("Accuracy during training")

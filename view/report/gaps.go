@@ -119,16 +119,7 @@ func (s *setting) gapsFigure() *figure {
 	all := len(f.Lines.Series)
 	f.most(max(1, maxGapPoints/leastGapPoints/len(cuts)))
 	each := max(leastGapPoints, maxGapPoints/len(f.Lines.Series)/len(cuts)) - 1
-	thinned := false
-	for i := range f.Lines.Series {
-		se := &f.Lines.Series[i]
-		thinned = thinBetween(se, cuts, each) || thinned
-		f.Lines.Sparse = f.Lines.Sparse || len(se.X) > 20
-		se.Plain = true
-		if crowded {
-			se.Half = nil
-		}
-	}
+	thinned := f.plain(crowded, func(se *chart.Series) bool { return thinBetween(se, cuts, each) })
 	f.scale(0)
 	f.split(f.rows)
 	f.Title = s.titled("Accuracy on earlier tasks between evaluations")
@@ -144,6 +135,21 @@ func (s *setting) gapsFigure() *figure {
 	}
 	f.Alt = s.alt(f, "Accuracy on the earlier tasks after learner steps")
 	return f
+}
+
+// plain draws lines of many points without marks, after thin has left out some of them, and in a crowd without
+// intervals. It reports whether any points were dropped.
+func (f *figure) plain(crowded bool, thin func(*chart.Series) bool) (thinned bool) {
+	for i := range f.Lines.Series {
+		se := &f.Lines.Series[i]
+		f.Lines.Sparse = f.Lines.Sparse || len(se.X) > 20
+		thinned = thin(se) || thinned
+		se.Plain = true
+		if crowded {
+			se.Half = nil
+		}
+	}
+	return thinned
 }
 
 // most leaves the lines of so many rows at most, those of the highest average accuracy.
