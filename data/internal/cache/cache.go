@@ -47,7 +47,8 @@ type Spec struct {
 	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each
 	// time they are asked for.
 	ReadOnly bool
-	// Waiting may be nil. It is called once where another goroutine or process builds a file in the same folder.
+	// Waiting may be nil. It is called some times a second while another goroutine or process builds a file in the same
+	// folder.
 	Waiting func()
 	// Progress may be nil. While the cache is built it is called by one goroutine at a time: at the beginning, some times
 	// a second, and at the end with done == total.
@@ -100,13 +101,7 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	}
 	lock, err := lockOf(dir)
 	if err == nil {
-		var locked bool
-		if locked, err = lock.TryLock(); err == nil && !locked {
-			if s.Waiting != nil {
-				s.Waiting()
-			}
-			_, err = lock.TryLockContext(ctx, 20*time.Millisecond)
-		}
+		err = s.wait(ctx, lock)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -122,6 +117,25 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 		return nil, err
 	}
 	return s.open(path)
+}
+
+// wait takes a lock, however long another has it.
+func (s Spec) wait(ctx context.Context, lock *flock.Flock) error {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if locked, err := lock.TryLock(); err != nil || locked {
+			return err
+		}
+		if s.Waiting != nil {
+			s.Waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
 }
 
 // lockOf is held while a file is built in a folder. The system releases it when the process ends; its empty file stays.
