@@ -56,7 +56,7 @@ func divide(labels []int32, classes int, share float64, seed uint64) (train, tes
 	src := rng.New(seed, "data/split")
 	for _, of := range placesByClass(labels, classes) {
 		src.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-		n := min(int(share*float64(len(of))+0.5), max(len(of)-1, 0))
+		n := min(int(float64(share*float64(len(of)))+0.5), max(len(of)-1, 0))
 		test, train = append(test, of[:n]...), append(train, of[n:]...)
 	}
 	slices.Sort(train)

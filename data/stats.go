@@ -57,7 +57,7 @@ func moments(times [256]uint64, n float64) (mean, std float64) {
 	}
 	mean /= n
 	for v, k := range times {
-		std += float64(k) * (float64(v) - mean) * (float64(v) - mean)
+		std += float64(float64(k) * (float64(v) - mean) * (float64(v) - mean))
 	}
 	return mean / 255, math.Sqrt(std/n) / 255
 }

@@ -1,9 +1,8 @@
 package nn
 
 import (
-	"math"
-
 	"ocl/internal/kernel"
+	"ocl/internal/portable"
 	"ocl/nn/internal/conv"
 )
 
@@ -144,7 +143,7 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 // waves takes the cosines of the outputs of an image, which begin at a place.
 func (s *linearState) waves(y []float32, at int) {
 	for o, v := range y {
-		sin, cos := math.Sincos(float64(v))
+		sin, cos := portable.Sincos(float64(v))
 		y[o] = float32(cos)
 		if s.slope != nil {
 			s.slope[at+o] = float32(-sin)

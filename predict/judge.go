@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/learner"
 	"ocl/nn"
 	"ocl/nn/tensor"
@@ -109,10 +110,10 @@ func (m *Model) called(class int) string {
 func softmax(dst []Guess, scores []float64) {
 	sum := 0.0
 	for _, v := range scores {
-		sum += math.Exp(v - dst[0].Value)
+		sum += portable.Exp(v - dst[0].Value)
 	}
 	for g, first := 0, dst[0].Value; g < len(dst); g++ {
-		dst[g].Value = math.Exp(dst[g].Value-first) / sum
+		dst[g].Value = portable.Exp(dst[g].Value-first) / sum
 	}
 }
 

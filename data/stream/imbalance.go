@@ -7,6 +7,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/internal/portable"
 	"ocl/rng"
 )
 
@@ -26,7 +27,7 @@ func (o Options) pool(set *data.Set) []int32 {
 		counts = make([]int, set.Classes)
 		for k, class := range src.Perm(set.Classes) {
 			rank := float64(k) / float64(max(set.Classes-1, 1))
-			counts[class] = max(1, int(math.Round(float64(most)*math.Pow(o.LongTail, rank))))
+			counts[class] = max(1, int(math.Round(float64(most)*portable.Pow(o.LongTail, rank))))
 		}
 	}
 	var kept []int32

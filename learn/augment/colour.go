@@ -181,7 +181,7 @@ func turn(row []float32, c int, f float32) {
 			h = 4 + (r-g)/span
 		}
 		h = h/6 + f
-		h = 6 * (h - floor(h))
+		h = float32(6 * (h - floor(h)))
 		sector := floor(h)
 		part := h - sector
 		p := clamp(v * (1 - s))

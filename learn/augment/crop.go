@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -53,10 +54,10 @@ func (r *ResizedCrop) Apply(x *tensor.Tensor, src *rng.Source) {
 // box draws a box of an image of h×w pixels.
 func (r *ResizedCrop) box(h, w int, src *rng.Source) (top, left, high, wide int) {
 	ratio := r.ratio()
-	least, most := math.Log(ratio[0]), math.Log(ratio[1])
+	least, most := portable.Log(ratio[0]), portable.Log(ratio[1])
 	for range 10 {
 		area := float64(h*w) * uniform(src, r.Scale[0], r.Scale[1])
-		a := math.Exp(uniform(src, least, most))
+		a := portable.Exp(uniform(src, least, most))
 		wide, high = int(math.RoundToEven(math.Sqrt(area*a))), int(math.RoundToEven(math.Sqrt(area/a)))
 		if wide > 0 && wide <= w && high > 0 && high <= h {
 			return src.IntN(h - high + 1), src.IntN(w - wide + 1), high, wide

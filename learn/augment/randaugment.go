@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 	"ocl/rng"
 )
@@ -49,7 +50,7 @@ var operations = [...]struct {
 		a.move(row, h, w, [6]float64{1, 0, 0, 0, 1, -math.Trunc(150. / 331 * float64(h) * m)}, false)
 	}, true},
 	{func(a *RandAugment, row []float32, _, h, w int, m float64) {
-		sin, cos := math.Sincos(m * 30 * math.Pi / 180)
+		sin, cos := portable.Sincos(m * 30 * math.Pi / 180)
 		a.move(row, h, w, [6]float64{cos, -sin, 0, sin, cos, 0}, true)
 	}, true},
 	{func(_ *RandAugment, row []float32, _, _, _ int, m float64) { brighten(row, factorOf(m)) }, true},

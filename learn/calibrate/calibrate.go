@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ocl/checkpoint"
+	"ocl/internal/portable"
 )
 
 // Calibration says what scores are worth. Nobody changes it, so any number of goroutines may use it.
@@ -118,7 +119,7 @@ func temperature(scores []float64, labels []int, k int) float64 {
 			mean += row[j] / float64(k)
 		}
 		spread -= mean / float64(n)
-		target += (1-smooth)*row[y] + smooth*mean
+		target += float64((1-smooth)*row[y]) + float64(smooth*mean)
 	}
 	if !(spread > 0) {
 		return 1 // all scores are alike
@@ -128,7 +129,7 @@ func temperature(scores []float64, labels []int, k int) float64 {
 		for i := range n {
 			all, mean := 0.0, 0.0
 			for _, v := range rows[i*k:][:k] {
-				e := math.Exp(beta * v)
+				e := portable.Exp(beta * v)
 				all += e
 				mean += float64(e * v)
 			}
@@ -138,13 +139,13 @@ func temperature(scores []float64, labels []int, k int) float64 {
 	}
 	low, high := -12.0, 12.0 // of ln β·spread
 	for range 40 {
-		if middle := (low + high) / 2; slope(math.Exp(middle)/spread) > 0 {
+		if middle := (low + high) / 2; slope(portable.Exp(middle)/spread) > 0 {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	return spread / math.Exp((low+high)/2)
+	return spread / portable.Exp((low+high)/2)
 }
 
 // slope is the one of the highest likelihood, given the probability of the best class of each sample and whether it was
@@ -160,7 +161,7 @@ func slope(best []float64, right []bool) float64 {
 	no := 1 / float64(len(right)-rights+2)
 	found, least := 1.0, math.Inf(1)
 	for step := 0; ; step++ {
-		a := 1 - slopeStep*float64(step)
+		a := 1 - float64(slopeStep*float64(step))
 		if a < leastSlope {
 			return found
 		}
@@ -170,9 +171,9 @@ func slope(best []float64, right []bool) float64 {
 			if right[i] {
 				target = yes
 			}
-			cost -= target*math.Log(q) + (1-target)*math.Log(1-q)
+			cost -= float64(target*portable.Log(q)) + float64((1-target)*portable.Log(1-q))
 		}
-		if cost = cost/float64(len(best)) + slopePrice*(1-a)*(1-a); cost < least {
+		if cost = cost/float64(len(best)) + float64(slopePrice*(1-a)*(1-a)); cost < least {
 			found, least = a, cost
 		}
 	}
@@ -181,7 +182,7 @@ func slope(best []float64, right []bool) float64 {
 // bent is q of p₁.
 func bent(p, a float64) float64 {
 	p = min(max(p, 1e-9), 1-1e-9)
-	return 1 / (1 + math.Pow((1-p)/p, a))
+	return 1 / (1 + portable.Pow((1-p)/p, a))
 }
 
 // Probabilities writes the probabilities of the classes with these scores to dst, which may be scores itself.
@@ -189,7 +190,7 @@ func (c *Calibration) Probabilities(dst, scores []float64) {
 	top := largest(scores)
 	most, rest := scores[top], 0.0
 	for k, v := range scores {
-		dst[k] = math.Exp((v - most) / c.Temperature)
+		dst[k] = portable.Exp((v - most) / c.Temperature)
 		if k != top {
 			rest += dst[k]
 		}
@@ -200,7 +201,7 @@ func (c *Calibration) Probabilities(dst, scores []float64) {
 		}
 		return
 	}
-	odds := math.Pow(rest, c.Slope) // against the best
+	odds := portable.Pow(rest, c.Slope) // against the best
 	for k := range dst {
 		dst[k] *= odds / (1 + odds) / rest
 	}

@@ -5,6 +5,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/internal/portable"
 	"ocl/learn/augment"
 	"ocl/learn/memory"
 	"ocl/nn/tensor"
@@ -23,7 +24,7 @@ func CosineRestarts(high, low float64) Schedule {
 			at -= length
 			length *= 2
 		}
-		return low + float64((high-low)/2*(1+math.Cos(math.Pi*float64(at)/float64(length))))
+		return low + float64((high-low)/2*(1+portable.Cos(math.Pi*float64(at)/float64(length))))
 	}
 }
 

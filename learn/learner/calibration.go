@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/calibrate"
 	"ocl/learn/internal/dense"
 	"ocl/nn/tensor"
@@ -45,9 +46,9 @@ func energy(scores []float64, t float64) float64 {
 	most := slices.Max(scores)
 	sum := 0.0
 	for _, v := range scores {
-		sum += math.Exp((v - most) / t)
+		sum += portable.Exp((v - most) / t)
 	}
-	return most + t*math.Log(sum)
+	return most + float64(t*portable.Log(sum))
 }
 
 // EnergyCalibration calibrates a network by the scores [n,K] of samples that it has not learned, and their right
@@ -470,19 +471,19 @@ func (l *SLDA) leaveOut(v *view) {
 			own[j] = m - float64(t*w[j])/(count-t)
 		}
 		c := share * t * count / ((count - t) * f)
-		rest := 1 - c*dense.Dot(w, w)
+		rest := 1 - float64(c*dense.Dot(w, w))
 		if v.bad[i] = rest < 1e-9; v.bad[i] {
 			continue
 		}
 		g, wz := c/rest, dense.Dot(w, z)
-		size := dense.Dot(z, z) + g*wz*wz
+		size := dense.Dot(z, z) + float64(g*wz*wz)
 		for class := range k {
 			mean := v.means[class*d:][:d]
 			if class == y {
 				mean = own
 			}
 			wm := dense.Dot(w, mean)
-			both, square := dense.Dot(z, mean)+g*wz*wm, dense.Dot(mean, mean)+g*wm*wm
+			both, square := dense.Dot(z, mean)+float64(g*wz*wm), dense.Dot(mean, mean)+float64(g*wm*wm)
 			v.scores[i*k+class] = scale * (both - square/2)
 			v.like[i*k+class] = cosine(both, math.Sqrt(square*size))
 		}
@@ -498,7 +499,7 @@ func (l *RanPAC) leaveOut(v *view) {
 	for i, y := range v.labels {
 		z, t := v.z[i*d:][:d], v.times[i]
 		one := dense.Dot(z, z)
-		h := t * one
+		h := float64(t * one)
 		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
 			continue
 		}
@@ -509,7 +510,7 @@ func (l *RanPAC) leaveOut(v *view) {
 			score := both
 			if c == y {
 				score -= h
-				square += float64(t*h) - 2*t*both // of the sum without x
+				square += float64(t*h) - float64(2*t*both) // of the sum without x
 				both -= h
 			}
 			v.scores[i*k+c] = score / (1 - h)
@@ -528,7 +529,7 @@ func (l *RanPAC) leaveOutRecursive(v *view) {
 	for i, y := range v.labels {
 		z, t := v.z[i*d:][:d], v.times[i]
 		one := dense.Dot(z, p[i*d:][:d])
-		h := t * one
+		h := float64(t * one)
 		if v.bad[i] = 1-h < 1e-9; v.bad[i] {
 			continue
 		}
@@ -540,8 +541,8 @@ func (l *RanPAC) leaveOutRecursive(v *view) {
 			if c == y {
 				e += t / (1 - h)
 			}
-			score -= e * one
-			square := dense.Dot(weights, weights) + e*(e*dense.Dot(px, px)-2*dense.Dot(weights, px))
+			score -= float64(e * one)
+			square := dense.Dot(weights, weights) + float64(e*(float64(e*dense.Dot(px, px))-2*dense.Dot(weights, px)))
 			v.scores[i*k+c] = score
 			v.like[i*k+c] = cosine(score, size*math.Sqrt(max(square, 0)))
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/loss"
 	"ocl/learn/memory"
 	"ocl/learn/optim"
@@ -381,9 +382,9 @@ func chilledNLL(logP []float64, y ocl.Label, chill float64) float64 {
 	}
 	sum := 0.0
 	for _, v := range logP {
-		sum += math.Exp((v - most) / chill)
+		sum += portable.Exp((v - most) / chill)
 	}
-	return math.Log(sum) - (logP[y]-most)/chill
+	return portable.Log(sum) - (logP[y]-most)/chill
 }
 
 // logSumExp is log(e^a + e^b).
@@ -394,7 +395,7 @@ func logSumExp(a, b float64) float64 {
 	if math.IsInf(b, -1) {
 		return a
 	}
-	return a + math.Log1p(math.Exp(b-a))
+	return a + portable.Log1p(portable.Exp(b-a))
 }
 
 // joint is −log of the joint likelihood of sample i and expert k, up to a constant and with the chilled likelihood of
@@ -418,7 +419,7 @@ func (c *CNDPM) assign(i int) (stored bool) {
 	}
 	sum := 0.0
 	for k := range c.experts {
-		e := math.Exp(least - c.joint(k+1, i))
+		e := portable.Exp(least - c.joint(k+1, i))
 		c.share[k+1][i] = e
 		sum += e
 	}
@@ -438,7 +439,7 @@ func (c *CNDPM) learn(b ocl.Batch) {
 		for i := range n {
 			usage += c.share[k+1][i]
 		}
-		e.logCount = logSumExp(e.logCount, math.Log(usage))
+		e.logCount = logSumExp(e.logCount, portable.Log(usage))
 		if float32(usage) > 0 { // as in the authors' float32; what is less moves no parameter
 			active = append(active, k)
 			for _, net := range e.networks() {
@@ -486,7 +487,7 @@ func (c *CNDPM) classifierGradient(logP []float64, y []ocl.Label, weight []float
 	for i, label := range y {
 		row := c.gradient.Row(i)
 		for j, v := range logP[i*classes:][:classes] {
-			p := math.Exp(v)
+			p := portable.Exp(v)
 			if ocl.Label(j) == label {
 				p--
 			}

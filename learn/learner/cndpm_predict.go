@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/loss"
 	"ocl/learn/memory"
 	"ocl/nn/tensor"
@@ -29,7 +30,7 @@ func (c *CNDPM) examples() []float32 {
 func (c *CNDPM) Experts() []Expert {
 	var list []Expert
 	for _, e := range c.trained() {
-		list = append(list, Expert{Step: int(e.born), Stored: int(e.stored), Count: math.Exp(e.logCount),
+		list = append(list, Expert{Step: int(e.born), Stored: int(e.stored), Count: portable.Exp(e.logCount),
 			Parameters: e.parameters()})
 	}
 	return list

@@ -2,9 +2,9 @@ package learner
 
 import (
 	"context"
-	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/loss"
 	"ocl/learn/optim"
 )
@@ -18,7 +18,7 @@ func (c *CNDPM) fallAsleep(stats ocl.StepStats) error {
 	if err != nil {
 		return err
 	}
-	e.logCount = math.Log(1 + float64(c.Memory.Len()))
+	e.logCount = portable.Log(1 + float64(c.Memory.Len()))
 	e.born, e.stored = c.steps, int64(c.Memory.Len())
 	e.shown = c.examples()
 	c.setRates(e, true)

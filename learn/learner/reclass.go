@@ -61,7 +61,7 @@ func (s *solved) merge(from, into ocl.Label, means bool, within func(from, into 
 	n, m := float64(s.counts[a]), float64(s.counts[b])
 	for j, v := range x {
 		if means {
-			y[j] += float64(n/(n+m)) * (v - y[j])
+			y[j] += float64(n / (n + m) * (v - y[j]))
 		} else {
 			y[j] += v
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 )
 
@@ -38,9 +39,9 @@ func BCE(d, logits, targets *tensor.Tensor) float64 {
 
 // yesNo is weight·(−t·log σ(z) − (1−t)·log(1−σ(z))), written so that no exponential overflows, and its gradient.
 func yesNo(z, t, weight float64) (loss float64, gradient float32) {
-	return float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * weight),
+	return float64((math.Max(z, 0) - float64(z*t) + portable.Log1p(portable.Exp(-math.Abs(z)))) * weight),
 		float32((Sigmoid(z) - t) * weight)
 }
 
 // Sigmoid is σ(z) = 1/(1 + e^−z).
-func Sigmoid(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+func Sigmoid(z float64) float64 { return 1 / (1 + portable.Exp(-z)) }

@@ -2,8 +2,8 @@ package loss
 
 import (
 	"fmt"
-	"math"
 
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 )
 
@@ -25,10 +25,10 @@ func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float6
 		zs, ts, ds := z.Row(i), teacher.Row(i), d.Row(i)
 		logSum, teacherSum := logSumExp(zs, k.T), logSumExp(ts, k.T)
 		for c, v := range zs {
-			p := math.Exp(float64(ts[c])/k.T - teacherSum)
+			p := portable.Exp(float64(ts[c])/k.T - teacherSum)
 			logQ := float64(v)/k.T - logSum
 			loss -= float64(p * logQ)
-			ds[c] += float32(weight * mean * k.T * (math.Exp(logQ) - p))
+			ds[c] += float32(weight * mean * k.T * (portable.Exp(logQ) - p))
 		}
 	}
 	return loss * mean * k.T * k.T

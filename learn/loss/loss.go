@@ -16,6 +16,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 )
 
@@ -108,7 +109,7 @@ func sumExp(z []float32, set []ocl.Label, t float64) (largest, sum float64) {
 			largest = math.Max(largest, float64(v)/t)
 		}
 		for _, v := range z {
-			sum += math.Exp(float64(v)/t - largest)
+			sum += portable.Exp(float64(v)/t - largest)
 		}
 		return largest, sum
 	}
@@ -116,7 +117,7 @@ func sumExp(z []float32, set []ocl.Label, t float64) (largest, sum float64) {
 		largest = math.Max(largest, float64(z[k])/t)
 	}
 	for _, k := range set {
-		sum += math.Exp(float64(z[k])/t - largest)
+		sum += portable.Exp(float64(z[k])/t - largest)
 	}
 	return largest, sum
 }
@@ -124,7 +125,7 @@ func sumExp(z []float32, set []ocl.Label, t float64) (largest, sum float64) {
 // logSumExp is log Σ e^(z/T) over all classes.
 func logSumExp(z []float32, t float64) float64 {
 	largest, sum := sumExp(z, nil, t)
-	return math.Log(sum) + largest
+	return portable.Log(sum) + largest
 }
 
 // LogSoftmax writes log softmax(z) to dst [K], in float64.
@@ -140,7 +141,7 @@ func LogSoftmax(dst []float64, z []float32) {
 func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
 	largest, sum := sumExp(z, set, 1)
 	zy := float64(z[y])
-	gradient := func(v float32) float32 { return float32(math.Exp(float64(v)-largest) / sum * weight) }
+	gradient := func(v float32) float32 { return float32(portable.Exp(float64(v)-largest) / sum * weight) }
 	if set == nil {
 		for k, v := range z {
 			d[k] = gradient(v)
@@ -154,8 +155,8 @@ func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64
 		}
 		clear(d[next:])
 	}
-	d[y] = float32((math.Exp(zy-largest)/sum - 1) * weight)
-	return float64((math.Log(sum) + largest - zy) * weight)
+	d[y] = float32((portable.Exp(zy-largest)/sum - 1) * weight)
+	return float64((portable.Log(sum) + largest - zy) * weight)
 }
 
 // check returns B and K, and an error where a label is outside [0, K). It panics where logits, gradient and labels do

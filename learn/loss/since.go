@@ -2,10 +2,10 @@ package loss
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/nn/tensor"
 )
 
@@ -59,7 +59,7 @@ func (c Adjusted) Eval(d *tensor.Tensor, in Input) (float64, error) {
 		z := d.Row(i)
 		copy(z, in.Logits.Row(i))
 		for _, k := range set {
-			z[k] += float32(c.Tau * math.Log(float64(in.Counts[k])))
+			z[k] += float32(c.Tau * portable.Log(float64(in.Counts[k])))
 		}
 		loss += among(z, z, set, y, mean)
 	}
@@ -103,12 +103,12 @@ func (c Decoupled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 		}
 		own, ownSum := sumExp(z, batch, 1)
 		most, sum := sumExp(z, nil, 1)
-		lseBatch, lseAll := math.Log(ownSum)+own, math.Log(sum)+most
+		lseBatch, lseAll := portable.Log(ownSum)+own, portable.Log(sum)+most
 		loss += float64((lseBatch - float64(z[y]) + float64(beta*(lseAll-lseBatch))) * mean)
 		for k, v := range z {
-			p := beta * math.Exp(float64(v)-lseAll)
+			p := float64(beta * portable.Exp(float64(v)-lseAll))
 			if _, present := slices.BinarySearch(batch, ocl.Label(k)); present {
-				p += float64((1 - beta) * math.Exp(float64(v)-lseBatch))
+				p += float64((1 - beta) * portable.Exp(float64(v)-lseBatch))
 			}
 			if ocl.Label(k) == y {
 				p--

@@ -2,9 +2,9 @@ package method
 
 import (
 	"fmt"
-	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/loss"
@@ -106,7 +106,7 @@ type proxied struct{ share float64 }
 func (p *proxied) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
 	mean, err := (&weighted{loss.Adjusted{Tau: 1}, p.share}).Eval(d, in)
 	for _, y := range in.Y {
-		mean += float64(p.share*math.Log(float64(in.Counts[y]))) / float64(len(in.Y))
+		mean += float64(p.share*portable.Log(float64(in.Counts[y]))) / float64(len(in.Y))
 	}
 	return mean, err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/internal/portable"
 	"ocl/learn/augment"
 	"ocl/learn/learner"
 	"ocl/learn/memory"
@@ -207,12 +208,12 @@ func (c *contrast) anchor(i int) float64 {
 	sum := 0.0
 	for j, v := range s {
 		if j != i {
-			sum += math.Exp(v - largest)
+			sum += portable.Exp(v - largest)
 		}
 	}
-	loss := largest + math.Log(sum) - near/float64(positives)
+	loss := largest + portable.Log(sum) - near/float64(positives)
 	for j, v := range s {
-		s[j] = math.Exp(v-largest) / sum
+		s[j] = portable.Exp(v-largest) / sum
 		if c.y[j] == c.y[i] {
 			s[j] -= 1 / float64(positives)
 		}

@@ -16,7 +16,7 @@ func (s Setup) values() int { return s.Shape[0] * s.Shape[1] * s.Shape[2] }
 
 // cholesky is the operations of the factor of a matrix [n,n] and of the solutions of so many systems.
 func cholesky(n, systems int) float64 {
-	return float64(n) * float64(n) * (float64(n)/3 + 2*float64(systems))
+	return float64(n) * float64(n) * (float64(n)/3 + float64(2*systems))
 }
 
 // withoutGradient is what a method refuses that trains nothing.

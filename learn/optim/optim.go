@@ -10,10 +10,10 @@ package optim
 
 import (
 	"fmt"
-	"math"
 
 	"ocl/checkpoint"
 	"ocl/internal/kernel"
+	"ocl/internal/portable"
 	"ocl/nn"
 )
 
@@ -224,7 +224,7 @@ func (a *adam) Do(lo, hi int) {
 	kernel.Named(info.Engine.Kernel).Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi],
 		kernel.AdamStep{
 			LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
-			Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
+			Correction1: 1 - portable.Pow(adamBeta1, float64(a.t)), Correction2: 1 - portable.Pow(adamBeta2, float64(a.t)),
 		})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"ocl/internal/portable"
 	"ocl/nn"
 	"ocl/nn/internal/wired"
 	"ocl/nn/tensor"
@@ -320,7 +321,7 @@ func (v *VAEs) FLOPs() int64 {
 //	Σ [ ((x − x̂)² + 0.001) / (2·e^v + 1e-8) + ½·(ln 2π + v) ]        v = LogVariance
 func (c VAEConfig) nll(sum float64) float64 {
 	values := float64(c.Channels * c.Height * c.Width)
-	return float64((sum+float64(values*0.001))*c.precision()) + float64(values*0.5)*(math.Log(2*math.Pi)+c.LogVariance)
+	return float64((sum+float64(values*0.001))*c.precision()) + float64(values*0.5*(portable.Log(2*math.Pi)+c.LogVariance))
 }
 
 // nllSlope is the factor of the gradient of weight times nll.
@@ -328,12 +329,12 @@ func (c VAEConfig) nllSlope(weight float32) float32 {
 	return float32(2 * c.precision() * float64(weight))
 }
 
-func (c VAEConfig) precision() float64 { return 1 / (2*math.Exp(c.LogVariance) + 1e-8) }
+func (c VAEConfig) precision() float64 { return 1 / (2*portable.Exp(c.LogVariance) + 1e-8) }
 
 // deviations writes e^{v/2}, the standard deviations of log-variances v [Z].
 func deviations(dst, logVariance []float32) {
 	for i, v := range logVariance {
-		dst[i] = float32(math.Exp(0.5 * float64(v)))
+		dst[i] = float32(portable.Exp(0.5 * float64(v)))
 	}
 }
 
@@ -359,7 +360,7 @@ func normalKL(mean, logVariance []float32) float64 {
 	sum := 0.0
 	for i, v := range logVariance {
 		m := float64(mean[i])
-		sum += math.Exp(float64(v)) - float64(v) + float64(m*m) - 1
+		sum += portable.Exp(float64(v)) - float64(v) + float64(m*m) - 1
 	}
 	return 0.5 * sum
 }
@@ -368,6 +369,6 @@ func normalKL(mean, logVariance []float32) float64 {
 func normalKLGradient(dMean, dLogVariance, mean, logVariance []float32, weight float64) {
 	for i, v := range logVariance {
 		dMean[i] += float32(weight * float64(mean[i]))
-		dLogVariance[i] += float32(weight * 0.5 * (math.Exp(float64(v)) - 1))
+		dLogVariance[i] += float32(weight * 0.5 * (portable.Exp(float64(v)) - 1))
 	}
 }

@@ -30,7 +30,7 @@ func resample(grid []float32, from, to, d int, rule string) []float32 {
 	for y := range to {
 		for _, t := range taps[y] {
 			for i, v := range grid[t.at*from*d:][:from*d] {
-				rows[y*from*d+i] += t.weight * float64(v)
+				rows[y*from*d+i] += float64(t.weight * float64(v))
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func resample(grid []float32, from, to, d int, rule string) []float32 {
 			clear(sum)
 			for _, t := range taps[x] {
 				for i, v := range rows[(y*from+t.at)*d:][:d] {
-					sum[i] += t.weight * v
+					sum[i] += float64(t.weight * v)
 				}
 			}
 			for i, v := range sum {
@@ -60,7 +60,7 @@ type tap struct {
 
 // bicubic lists the sources of value i of a row, of which there are n, scale of them for one value.
 func bicubic(i, n int, scale float64, smooth bool) (taps []tap) {
-	centre := (float64(i)+0.5)*scale - 0.5
+	centre := float64((float64(i)+0.5)*scale) - 0.5
 	if !smooth {
 		first := int(math.Floor(centre)) - 1
 		for at := first; at < first+4; at++ {
@@ -84,9 +84,9 @@ func bicubic(i, n int, scale float64, smooth bool) (taps []tap) {
 func cubic(x, a float64) float64 {
 	switch x = math.Abs(x); {
 	case x < 1:
-		return ((a+2)*x-(a+3))*x*x + 1
+		return float64((float64((a+2)*x)-(a+3))*x*x) + 1
 	case x < 2:
-		return ((a*x-5*a)*x+8*a)*x - 4*a
+		return float64((float64((float64(a*x)-float64(5*a))*x)+8*a)*x) - 4*a
 	}
 	return 0
 }

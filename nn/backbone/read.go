@@ -477,7 +477,7 @@ func (n *network) fold(l *layer, f *safetensors.Reader) error {
 				o, variance)
 		}
 		scale := gamma / math.Sqrt(variance+n.epsilon)
-		l.scale[o], l.shift[o] = float32(scale), float32(beta-mu*scale)
+		l.scale[o], l.shift[o] = float32(scale), float32(beta-float64(mu*scale))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func Interval(values []float64) (average, half float64) {
 	}
 	squares := 0.0
 	for _, x := range values {
-		squares += (x - average) * (x - average)
+		squares += float64((x - average) * (x - average))
 	}
 	return average, wide(len(values)) * math.Sqrt(squares/(n-1)/n)
 }

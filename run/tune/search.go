@@ -9,6 +9,7 @@ import (
 	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/internal/limit"
+	"ocl/internal/portable"
 	"ocl/rng"
 )
 
@@ -119,7 +120,7 @@ func (a Axis) draw(src *rng.Source) func() string {
 		return func() string { return a.Values[src.IntN(len(a.Values))] }
 	}
 	return func() string {
-		v := math.Exp(math.Log(low) + src.Float64()*float64(math.Log(high)-math.Log(low)))
+		v := portable.Exp(portable.Log(low) + float64(src.Float64()*(portable.Log(high)-portable.Log(low))))
 		return formatted(v)
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package portable
+
+const nativeExp, nativeLog = false, false
