@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ocl/internal/kernel"
+	"ocl/internal/samebits"
 	"ocl/nn/internal/conv"
 	"ocl/nn/internal/workers"
 )
@@ -15,7 +16,7 @@ import (
 // Engine says how a network computes. Two networks of one process may have different engines, and then differ in the
 // last bits. An empty field is what [DefaultEngine] has.
 type Engine struct {
-	Kernel      string // one of Kernels
+	Kernel      string // one of Kernels, or a set with the bits of one of them
 	Convolution string // one of Convolutions
 }
 
@@ -29,7 +30,13 @@ func Kernels() []string {
 }
 
 // AllKernels lists the kernel sets of all machines, fastest first.
-func AllKernels() []string { return kernel.Names() }
+func AllKernels() []string {
+	names := kernel.Names()
+	if !slices.Contains(names, "neon") { // until it is there
+		names = slices.Insert(names, len(names)-1, "neon")
+	}
+	return names
+}
 
 // Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is
 // Winograd's wherever it fits, and "table" is the faster one for each convolution.
@@ -51,7 +58,7 @@ var standard, errStandard = standardEngine(EngineOfEnvironment())
 
 // standardEngine is e with the fastest set and the table where it has none.
 func standardEngine(e Engine) (Engine, error) {
-	set, err := kernel.Find(e.Kernel)
+	set, err := kernel.Find(samebits.Among(Kernels(), e.Kernel))
 	if err != nil {
 		err = fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", err)
 	} else {
@@ -86,7 +93,7 @@ func (e Engine) choose() (*kernel.Set, string, error) {
 	if e.Convolution == "" {
 		e.Convolution = standard.Convolution
 	}
-	set, err := kernel.Find(e.Kernel)
+	set, err := kernel.Find(samebits.Among(Kernels(), e.Kernel))
 	if err != nil {
 		return nil, "", fmt.Errorf("nn: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/samebits"
 	"ocl/learn/optim"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -198,6 +199,30 @@ func TestAlgorithmOfANetwork(t *testing.T) {
 	}
 }
 
+// TestSetsOfTheSameBits: where a machine lacks a set, one with its bits stands in, and the network says which.
+func TestSetsOfTheSameBits(t *testing.T) {
+	here := nn.Kernels()
+	for _, name := range append(nn.AllKernels(), "neon", "sve") {
+		stand := name
+		if i := slices.IndexFunc(here, func(s string) bool { return samebits.Same(s, name) }); i >= 0 &&
+			!slices.Contains(here, name) {
+			stand = here[i]
+		}
+		e := nn.Engine{Kernel: name}
+		if err := e.Check(); err != nil {
+			if slices.Contains(here, stand) {
+				t.Errorf("%s, in whose place stands %s: %v", name, stand, err)
+			}
+			continue
+		}
+		net, err := arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: e},
+			rng.New(1, "net"))
+		if err != nil || net.Info().Engine.Kernel != stand {
+			t.Errorf("a network for the %s kernels has %v (%v), want %s", name, net.Info().Engine, err, stand)
+		}
+	}
+}
+
 // TestEngineIsKept: a network and its copies say how they compute.
 func TestEngineIsKept(t *testing.T) {
 	last := nn.Kernels()[len(nn.Kernels())-1]
@@ -222,7 +247,7 @@ func TestEngineRefuses(t *testing.T) {
 		e    nn.Engine
 		want []string
 	}{
-		{nn.Engine{Kernel: "neon"}, append([]string{`nn: this machine cannot run "neon". Use one of `}, nn.Kernels()...)},
+		{nn.Engine{Kernel: "sve"}, append([]string{`nn: this machine cannot run "sve". Use one of `}, nn.Kernels()...)},
 		{nn.Engine{Convolution: "fft"},
 			[]string{`nn: algorithm of convolutions "fft" is unknown. Use direct, winograd or table`}},
 	} {

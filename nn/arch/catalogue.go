@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ocl/internal/origin"
+	"ocl/internal/samebits"
 	"ocl/nn"
 	"ocl/rng"
 )
@@ -148,9 +149,9 @@ func (i Info) fits(net *nn.Network, c Config, src *rng.Source) error {
 	if (src == nil) != (len(net.Params()) == 0) {
 		return fmt.Errorf("its Build gave the builder another source of random numbers than src. Begin with nn.NewBuilder(…, src), also where src is nil")
 	}
-	if c.Engine.Kernel != "" && net.Info().Engine.Kernel != c.Engine.Kernel {
+	if want := samebits.Among(nn.Kernels(), c.Engine.Kernel); want != "" && net.Info().Engine.Kernel != want {
 		return fmt.Errorf("its Build returned a network for the %s kernels, and the %s kernels are wanted. Begin with nn.NewBuilder(…, c.Engine, src)",
-			net.Info().Engine.Kernel, c.Engine.Kernel)
+			net.Info().Engine.Kernel, want)
 	}
 	seen := map[string]bool{}
 	for _, p := range net.Info().Named {

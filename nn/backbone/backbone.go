@@ -12,6 +12,7 @@ import (
 	"ocl/internal/input"
 	"ocl/internal/kernel"
 	"ocl/internal/limit"
+	"ocl/internal/samebits"
 	"ocl/nn"
 	"ocl/nn/safetensors"
 )
@@ -81,7 +82,7 @@ func decode(text []byte, engine nn.Engine) (*Backbone, error) {
 		return nil, err
 	}
 	b := &Backbone{engine: engine}
-	if b.set, err = kernel.Find(engine.Kernel); err != nil {
+	if b.set, err = kernel.Find(samebits.Among(nn.Kernels(), engine.Kernel)); err != nil {
 		return nil, err
 	}
 	if f.Metadata[keyVersion] == "" && f.Metadata[keyExport] != "" {

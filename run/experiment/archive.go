@@ -13,6 +13,7 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/input"
+	"ocl/internal/samebits"
 	"ocl/run/identity"
 	"ocl/run/result"
 )
@@ -123,7 +124,7 @@ func (r Archived) Differ(j Job) error {
 		return fmt.Errorf("another numbers version (%d)", made.Numbers)
 	case made.DataDigest != j.Identity.Data:
 		return errors.New("other data")
-	case made.Kernel != j.Identity.Kernel:
+	case !samebits.Same(made.Kernel, j.Identity.Kernel):
 		return fmt.Errorf("other kernels (%s)", cause.Shown(made.Kernel))
 	case made.Convolution != j.Identity.Convolution:
 		return fmt.Errorf("another algorithm of convolutions (%s)", cause.Shown(made.Convolution))

@@ -355,7 +355,7 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 	}
 	t.Setenv("OCL_KERNEL", "")
 	for _, name := range []string{"avx512", "avx2"} {
-		if slices.Contains(nn.Kernels(), name) {
+		if (nn.Engine{Kernel: name}).Check() == nil {
 			continue
 		}
 		c.Engine.Kernel = name

@@ -19,6 +19,7 @@ import (
 	_ "ocl/data/gofonts" // the data set glyphs
 	"ocl/internal/cause"
 	"ocl/internal/origin"
+	"ocl/internal/samebits"
 	"ocl/nn"
 	"ocl/nn/weights"
 	"ocl/run/build"
@@ -354,7 +355,7 @@ func (x *Experiment) chooseEngine() error {
 		value                *string
 	}{{"engine.kernel", "OCL_KERNEL", env.Kernel, &e.Kernel},
 		{"engine.convolution", "OCL_CONV", env.Convolution, &e.Convolution}} {
-		if v.asked == "" || v.asked == *v.value {
+		if v.asked == "" || samebits.Same(v.asked, *v.value) {
 			continue
 		}
 		if *v.value != "" {
@@ -362,6 +363,7 @@ func (x *Experiment) chooseEngine() error {
 		}
 		*v.value = v.asked
 	}
+	e.Kernel = samebits.Among(nn.Kernels(), e.Kernel)
 	if e.Kernel != "" && !slices.Contains(nn.Kernels(), e.Kernel) {
 		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels, only %s. "+
 			"Use another machine, or start again with another engine.kernel and --out; the results then differ by rounding, which may move an accuracy by a point or more",

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
 	"ocl/config"
 	"ocl/internal/cause"
+	"ocl/internal/samebits"
 	"ocl/nn"
 	"ocl/run/identity"
 	"ocl/run/result"
@@ -83,13 +83,10 @@ func repeatable(recorded *result.Result) error {
 	case p.Numbers != result.Numbers:
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)",
 			p.Numbers, result.Numbers, programOf(recorded))
-	case !slices.Contains(nn.Kernels(), p.Kernel):
+	case !slices.Contains(nn.Kernels(), samebits.Among(nn.Kernels(), p.Kernel)):
 		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them",
 			cause.Shown(p.Kernel), strings.Join(nn.Kernels(), ", "))
-	case p.Kernel == genericKernel && p.Architecture != "" && p.Architecture != runtime.GOARCH:
-		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first",
-			cause.Shown(p.Architecture), runtime.GOARCH)
-	case env.Kernel != "" && env.Kernel != p.Kernel:
+	case env.Kernel != "" && !samebits.Same(env.Kernel, p.Kernel):
 		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL",
 			cause.Shown(p.Kernel), env.Kernel)
 	case env.Convolution != "" && env.Convolution != p.Convolution:
@@ -98,9 +95,6 @@ func repeatable(recorded *result.Result) error {
 	}
 	return identity.Intact(Schema(), recorded)
 }
-
-// genericKernel is the kernel set in plain Go.
-const genericKernel = "generic"
 
 // programOf names the program that wrote a result, as far as it says so.
 func programOf(r *result.Result) string {

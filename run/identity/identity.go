@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/samebits"
 	"ocl/run/result"
 )
 
@@ -44,14 +45,14 @@ func New(catalogue *config.Schema, c config.Config) Identity {
 }
 
 // Key is a hash of what the numbers depend on. Configs with the same meaning have the same key
-// ([config.Schema.Canonical]).
+// ([config.Schema.Canonical]), and so have kernel sets of the same bits ([samebits.Of]).
 func (id Identity) Key() string {
 	registered := "" // so that runs without anything of another module keep their keys
 	for _, r := range id.Registered {
 		registered += fmt.Sprintf("registered %q %q %q %q\n", r.Key, r.Name, r.Module, r.Version)
 	}
-	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s%s", id.Data, id.Numbers, id.Kernel,
-		id.Convolution, registered, id.catalogue.Canonical(id.Config))
+	return hashed("ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s%s", id.Data, id.Numbers,
+		samebits.Of(id.Kernel), id.Convolution, registered, id.catalogue.Canonical(id.Config))
 }
 
 // TuningKey is the key of a tuning: which run is tried first, and what is tried and how.

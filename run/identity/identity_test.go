@@ -92,6 +92,11 @@ func TestModules(t *testing.T) {
 	if got := identity.Of(experiment.Schema(), r).Registered; !slices.Equal(got, one.Registered) {
 		t.Errorf("a result has %v, want %v", got, one.Registered)
 	}
+	avx2, neon, other := plain, plain, plain
+	avx2.Kernel, neon.Kernel, other.Kernel = "avx2", "neon", "avx512"
+	if avx2.Key() != neon.Key() || avx2.Key() == other.Key() {
+		t.Error("the key of a run depends on the kernel set, and not on its bits")
+	}
 	for _, key := range one.Wider() {
 		if slices.Contains(two.Wider(), key) {
 			t.Error("a run of one version serves for one of another")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/samebits"
 )
 
 // whereAndWhen are the keys that say where and when a result was made. They and everything below them are not compared.
@@ -33,8 +34,8 @@ func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Ke
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
 // that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
-// by the kernel and the convolution that were used. A result without a key, without counts of the memory by task,
-// without names of tasks, or without a calibration counts as having the other's.
+// by the bits of the kernels ([samebits.Same]) and the convolution that were used. A result without a key, without
+// counts of the memory by task, without names of tasks, or without a calibration counts as having the other's.
 func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false
@@ -66,7 +67,8 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 		}
 	}
 	c := comparing{skip: func(at string) bool {
-		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
+		return slices.Contains(whereAndWhen, at) || at == "config" ||
+			at == "provenance.kernel" && samebits.Same(a.Provenance.Kernel, b.Provenance.Kernel) || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
 			at == "calibration" && (a.Calibration == nil || b.Calibration == nil) ||
 			strings.HasSuffix(at, "cumulative") && (a.Cumulative == nil || b.Cumulative == nil) ||

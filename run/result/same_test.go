@@ -39,6 +39,11 @@ func TestSame(t *testing.T) {
 	if d, same := Same(named(), other); same || d != `stream.tasks[0].name is "spring" and "autumn"` {
 		t.Errorf("other names: %q", d)
 	}
+	neon := example()
+	neon.Provenance.Kernel, neon.Provenance.Architecture = "neon", "arm64"
+	if d, same := Same(example(), neon); !same { // it has the bits of AVX2
+		t.Errorf("results of kernels with the same bits: %s", d)
+	}
 	quarter := 0.25
 	for _, c := range []struct {
 		change func(*Result)
@@ -53,6 +58,7 @@ func TestSame(t *testing.T) {
 		{func(r *Result) { r.Memory = nil }, "memory is an object and missing"},
 		{func(r *Result) { r.Memory.TaskCounts[1][0] = 2 }, "memory.task_counts[1].0 is 1 and 2"},
 		{func(r *Result) { r.Memory.Capacity, r.Memory.TaskCounts = 4, nil }, "memory.capacity is 3 and 4"},
+		{func(r *Result) { r.Provenance.Kernel = "generic" }, `provenance.kernel is "avx2" and "generic"`},
 		{func(r *Result) { r.Provenance.Kernel = "\x1b[31m" }, `provenance.kernel is "avx2" and "\x1b[31m"`},
 		{func(r *Result) { r.Method.Options["a\x1bb"] = true }, `method.options."a\x1bb" is missing and true`},
 		{func(r *Result) { r.Method.Options["gate"] = []int{1} }, `method.options.gate is "batch" and a list`},

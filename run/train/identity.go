@@ -12,6 +12,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/input"
 	"ocl/internal/limit"
+	"ocl/internal/samebits"
 	"ocl/run/build"
 	"ocl/run/identity"
 	"ocl/run/result"
@@ -37,7 +38,7 @@ func differ(id, made identity.Identity) (what, remedy string) {
 	case made.Numbers != id.Numbers: // first, as setting the others would not help
 		return fmt.Sprintf("it was made with numbers version %d, but this ocl has %d", made.Numbers, id.Numbers),
 			"Use the ocl that made it"
-	case made.Kernel != id.Kernel:
+	case !samebits.Same(made.Kernel, id.Kernel):
 		return fmt.Sprintf("it was made with the %s kernels, but this run uses %s", cause.Shown(made.Kernel),
 			cause.Shown(id.Kernel)), "Set OCL_KERNEL=" + cause.Shown(made.Kernel)
 	case made.Convolution != id.Convolution:

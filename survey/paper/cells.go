@@ -239,7 +239,7 @@ func (r *Run) Kernels() string {
 func (r *Run) Engine() compare.Engine { return engineOf(r.Result) }
 
 func engineOf(r *result.Result) compare.Engine {
-	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
+	return compare.EngineOf(r.Provenance.Kernel, r.Provenance.Convolution)
 }
 
 // before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same

@@ -157,7 +157,7 @@ func (r Run) compare(s Run) (differences []result.Difference, compared bool) {
 }
 
 func (r Run) engine() compare.Engine {
-	return compare.Engine{Kernel: r.Kernel, Convolution: r.Convolution}
+	return compare.EngineOf(r.Kernel, r.Convolution)
 }
 
 func (r Run) outcome() string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,6 @@ import (
 type Made struct {
 	Kernel, Convolution string // of the runs for which the study says nothing else
 	Numbers             int
-	Processor           string            // GOARCH, of the generic kernels alone
 	DataDir             string            // where the data lay on the machine that made it; "" is as the file says
 	Data                map[string]string // digests, by what the study says of its data
 	// Registered is what other modules have registered of what its runs use.
@@ -58,8 +56,7 @@ func (m *Made) read(from map[string]string) error {
 			m.Kernel = value
 		case key == "convolution":
 			m.Convolution = value
-		case key == "processor":
-			m.Processor = value
+		case key == "processor": // older ones wrote that of the generic kernels, whose bits are the same on all
 		case key == "data_dir":
 			m.DataDir = value
 		case key == "numbers":
@@ -111,7 +108,7 @@ func (m Made) sameVersions(here []config.Registered) error {
 // encode writes the study with what was made.
 func (m Made) encode(text []byte) ([]byte, error) {
 	pairs := [][2]string{{"numbers", strconv.Itoa(m.Numbers)}, {"kernel", m.Kernel}, {"convolution", m.Convolution},
-		{"processor", m.Processor}, {"data_dir", m.DataDir}}
+		{"data_dir", m.DataDir}}
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
 		pairs = append(pairs, [2]string{dataPrefix + name, m.Data[name]})
 	}
@@ -144,9 +141,6 @@ func (m Made) check() error {
 	case m.Numbers != result.Numbers:
 		return fmt.Errorf("study: it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, or make the study anew in another folder",
 			m.Numbers, result.Numbers)
-	case m.Processor != "" && m.Processor != runtime.GOARCH:
-		return fmt.Errorf("study: it was made with the generic kernels on %s, but this machine is %s. Use a machine like the first",
-			m.Processor, runtime.GOARCH)
 	}
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"ocl/config"
 	"ocl/internal/cause"
 	"ocl/internal/count"
+	"ocl/internal/samebits"
 	"ocl/run/experiment"
 	"ocl/run/result"
 )
@@ -157,6 +157,9 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 			return nil, err
 		}
 		got := x.Config().Engine
+		if samebits.Same(got.Kernel, c.Engine.Kernel) {
+			got.Kernel = c.Engine.Kernel // of this machine, by the name that the study knows
+		}
 		if !s.Made.IsZero() && c.Engine != got { // an environment variable has chosen another one
 			return nil, fmt.Errorf("study: its runs use %s kernels and %s convolutions, but here they would use %s and %s. Unset OCL_KERNEL and OCL_CONV",
 				c.Engine.Kernel, c.Engine.Convolution, got.Kernel, got.Convolution)
@@ -166,9 +169,6 @@ func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*e
 		}
 		if want.Convolution == "" {
 			made.Convolution = got.Convolution
-		}
-		if got.Kernel == "generic" {
-			made.Processor = runtime.GOARCH
 		}
 		if other := s.Made.Data[describe(c.Data)]; s.Part && other != x.DataDigest() {
 			return nil, cause.As(fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data",

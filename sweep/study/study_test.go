@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ocl/config"
+	"ocl/nn"
 	"ocl/run/experiment"
 )
 
@@ -335,13 +336,27 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(*Made){
 		"numbers version 1":                    func(m *Made) { m.Numbers = 1 },
-		"generic kernels on mips":              func(m *Made) { m.Processor = "mips" },
 		"was made with other data: glyphs, tr": func(m *Made) { m.Data = map[string]string{"glyphs, train_per_class 2, test_per_class 1": "sha256:0"} },
 	} {
 		s.Made = made
 		change(&s.Made)
 		if _, _, err := s.Open(ctx, experiment.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if (nn.Engine{Kernel: "avx2"}).Check() == nil { // on this machine, or in its place a set of the same bits
+		names := map[string]string{}
+		for _, name := range []string{"avx2", "neon"} {
+			s.Made = made
+			s.Made.Kernel = name
+			jobs, again, err := s.Open(ctx, experiment.Options{})
+			if err != nil || again.Kernel != name {
+				t.Fatalf("a study of the %s kernels: made %+v, %v", name, again, err)
+			}
+			names[jobs[0].Key] = name
+		}
+		if len(names) != 1 {
+			t.Errorf("kernels of the same bits have other jobs: %v", names)
 		}
 	}
 	t.Setenv("OCL_KERNEL", "generic")

@@ -33,7 +33,7 @@ func (st *study) mixtures() []string {
 				what, count.And(v)))
 		}
 	}
-	rounding("kernels", func(r *run) string { return orUnknown(r.Provenance.Kernel) })
+	rounding("kernels", func(r *run) string { return orUnknown(r.engine().Kernel) })
 	rounding("convolutions", func(r *run) string { return orUnknown(r.Provenance.Convolution) })
 	versions := map[string]map[string]bool{} // of modules, by what they registered
 	inexact := map[string]bool{}             // modules whose version names no state of their code

@@ -84,7 +84,7 @@ func otherEngine(a, b *run) string {
 
 // engine returns the kernels and the convolutions of the run.
 func (r *run) engine() compare.Engine {
-	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
+	return compare.EngineOf(r.Provenance.Kernel, r.Provenance.Convolution)
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.

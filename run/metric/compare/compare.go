@@ -31,6 +31,7 @@ import (
 	"math"
 	"slices"
 
+	"ocl/internal/samebits"
 	"ocl/run/metric"
 )
 
@@ -41,8 +42,13 @@ const (
 	LeastSeeds = 3
 )
 
-// Engine is what computed a run, as a result's provenance has it. Runs of different engines are not paired.
+// Engine is what computed a run, up to what cannot move its numbers: EngineOf makes it. Runs of different engines are
+// not paired.
 type Engine struct{ Kernel, Convolution string }
+
+// EngineOf is the engine of a run whose provenance names this kernel set and this algorithm of convolutions. Kernel
+// sets of the same bits are one.
+func EngineOf(kernel, convolution string) Engine { return Engine{samebits.Of(kernel), convolution} }
 
 // StudyEngine is the one that the committed studies name.
 var StudyEngine = Engine{"avx2", "winograd"}

@@ -89,6 +89,14 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestEngineOf: kernel sets of the same bits are one engine, that of the studies.
+func TestEngineOf(t *testing.T) {
+	if EngineOf("neon", "winograd") != StudyEngine || EngineOf("avx2", "winograd") != StudyEngine ||
+		EngineOf("avx512", "winograd") == StudyEngine || EngineOf("neon", "direct") == StudyEngine {
+		t.Error("the wrong engines are that of the studies")
+	}
+}
+
 // TestVerdicts: each verdict, and each reason for none.
 func TestVerdicts(t *testing.T) {
 	nan := math.NaN()
