@@ -11,5 +11,5 @@ func supported(i isa) bool {
 	case avx2:
 		return cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	}
-	return true
+	return i == generic
 }

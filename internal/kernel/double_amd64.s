@@ -4,96 +4,6 @@
 
 #include "textflag.h"
 
-// func addProductsAVX512(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int)
-// Requires: AVX, AVX512F
-TEXT ·addProductsAVX512(SB), NOSPLIT, $0-64
-	MOVQ a+0(FP), AX
-	MOVQ b+8(FP), CX
-	MOVQ c+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ strips+48(FP), DI
-	MOVQ n+56(FP), R8
-	XORQ R9, R9
-
-strip:
-	VMOVUPD (AX)(R9*1), Z0
-	VMOVUPD 64(AX)(R9*1), Z1
-	VMOVUPD (CX)(R9*1), Z2
-	VMOVUPD 64(CX)(R9*1), Z3
-	VMOVUPD (DX)(R9*1), Z4
-	VMOVUPD 64(DX)(R9*1), Z5
-	VMOVUPD (BX)(R9*1), Z6
-	VMOVUPD 64(BX)(R9*1), Z7
-	MOVQ    f+40(FP), R10
-	MOVQ    R8, R11
-
-vector1:
-	VMOVUPD      (SI), Z8
-	VMOVUPD      64(SI), Z9
-	VBROADCASTSD (R10), Z10
-	VMULPD       Z8, Z10, Z11
-	VADDPD       Z11, Z0, Z0
-	VMULPD       Z9, Z10, Z10
-	VADDPD       Z10, Z1, Z1
-	VBROADCASTSD 8(R10), Z10
-	VMULPD       Z8, Z10, Z11
-	VADDPD       Z11, Z2, Z2
-	VMULPD       Z9, Z10, Z10
-	VADDPD       Z10, Z3, Z3
-	VBROADCASTSD 16(R10), Z10
-	VMULPD       Z8, Z10, Z11
-	VADDPD       Z11, Z4, Z4
-	VMULPD       Z9, Z10, Z10
-	VADDPD       Z10, Z5, Z5
-	VBROADCASTSD 24(R10), Z10
-	VMULPD       Z8, Z10, Z8
-	VADDPD       Z8, Z6, Z6
-	VMULPD       Z9, Z10, Z10
-	VADDPD       Z10, Z7, Z7
-	ADDQ         $0x00000080, SI
-	ADDQ         $0x00000020, R10
-	DECQ         R11
-	JNZ          vector1
-	VMOVUPD      Z0, (AX)(R9*1)
-	VMOVUPD      Z1, 64(AX)(R9*1)
-	VMOVUPD      Z2, (CX)(R9*1)
-	VMOVUPD      Z3, 64(CX)(R9*1)
-	VMOVUPD      Z4, (DX)(R9*1)
-	VMOVUPD      Z5, 64(DX)(R9*1)
-	VMOVUPD      Z6, (BX)(R9*1)
-	VMOVUPD      Z7, 64(BX)(R9*1)
-	ADDQ         $0x00000080, R9
-	DECQ         DI
-	JNZ          strip
-	VZEROUPPER
-	RET
-
-// func sumProductsAVX512(dst *float64, x *float64, f *float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·sumProductsAVX512(SB), NOSPLIT, $0-32
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   f+16(FP), DX
-	MOVQ   n+24(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-
-vector:
-	VBROADCASTSD (DX), Z2
-	VMULPD       (CX), Z2, Z3
-	VADDPD       Z3, Z0, Z0
-	VMULPD       64(CX), Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x08, DX
-	DECQ         BX
-	JNZ          vector
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VZEROUPPER
-	RET
-
 // func addProductsAVX2(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int)
 // Requires: AVX
 TEXT ·addProductsAVX2(SB), NOSPLIT, $0-64
@@ -236,5 +146,95 @@ vector:
 	VMOVUPD      Y1, 32(AX)
 	VMOVUPD      Y2, 64(AX)
 	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func addProductsAVX512(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int)
+// Requires: AVX, AVX512F
+TEXT ·addProductsAVX512(SB), NOSPLIT, $0-64
+	MOVQ a+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ c+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ strips+48(FP), DI
+	MOVQ n+56(FP), R8
+	XORQ R9, R9
+
+strip:
+	VMOVUPD (AX)(R9*1), Z0
+	VMOVUPD 64(AX)(R9*1), Z1
+	VMOVUPD (CX)(R9*1), Z2
+	VMOVUPD 64(CX)(R9*1), Z3
+	VMOVUPD (DX)(R9*1), Z4
+	VMOVUPD 64(DX)(R9*1), Z5
+	VMOVUPD (BX)(R9*1), Z6
+	VMOVUPD 64(BX)(R9*1), Z7
+	MOVQ    f+40(FP), R10
+	MOVQ    R8, R11
+
+vector1:
+	VMOVUPD      (SI), Z8
+	VMOVUPD      64(SI), Z9
+	VBROADCASTSD (R10), Z10
+	VMULPD       Z8, Z10, Z11
+	VADDPD       Z11, Z0, Z0
+	VMULPD       Z9, Z10, Z10
+	VADDPD       Z10, Z1, Z1
+	VBROADCASTSD 8(R10), Z10
+	VMULPD       Z8, Z10, Z11
+	VADDPD       Z11, Z2, Z2
+	VMULPD       Z9, Z10, Z10
+	VADDPD       Z10, Z3, Z3
+	VBROADCASTSD 16(R10), Z10
+	VMULPD       Z8, Z10, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z9, Z10, Z10
+	VADDPD       Z10, Z5, Z5
+	VBROADCASTSD 24(R10), Z10
+	VMULPD       Z8, Z10, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD       Z9, Z10, Z10
+	VADDPD       Z10, Z7, Z7
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000020, R10
+	DECQ         R11
+	JNZ          vector1
+	VMOVUPD      Z0, (AX)(R9*1)
+	VMOVUPD      Z1, 64(AX)(R9*1)
+	VMOVUPD      Z2, (CX)(R9*1)
+	VMOVUPD      Z3, 64(CX)(R9*1)
+	VMOVUPD      Z4, (DX)(R9*1)
+	VMOVUPD      Z5, 64(DX)(R9*1)
+	VMOVUPD      Z6, (BX)(R9*1)
+	VMOVUPD      Z7, 64(BX)(R9*1)
+	ADDQ         $0x00000080, R9
+	DECQ         DI
+	JNZ          strip
+	VZEROUPPER
+	RET
+
+// func sumProductsAVX512(dst *float64, x *float64, f *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·sumProductsAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   f+16(FP), DX
+	MOVQ   n+24(FP), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+vector:
+	VBROADCASTSD (DX), Z2
+	VMULPD       (CX), Z2, Z3
+	VADDPD       Z3, Z0, Z0
+	VMULPD       64(CX), Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x08, DX
+	DECQ         BX
+	JNZ          vector
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
 	VZEROUPPER
 	RET

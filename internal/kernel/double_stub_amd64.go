@@ -4,16 +4,6 @@
 
 package kernel
 
-// addProductsAVX512 adds n vectors of each strip to four rows, times four factors each.
-//
-//go:noescape
-func addProductsAVX512(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int)
-
-// sumProductsAVX512 writes the sum of n vectors of a strip, times a factor each.
-//
-//go:noescape
-func sumProductsAVX512(dst *float64, x *float64, f *float64, n int)
-
 // addProductsAVX2 adds n vectors of each strip to four rows, times four factors each.
 //
 //go:noescape
@@ -23,6 +13,16 @@ func addProductsAVX2(a *float64, b *float64, c *float64, d *float64, x *float64,
 //
 //go:noescape
 func sumProductsAVX2(dst *float64, x *float64, f *float64, n int)
+
+// addProductsAVX512 adds n vectors of each strip to four rows, times four factors each.
+//
+//go:noescape
+func addProductsAVX512(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int)
+
+// sumProductsAVX512 writes the sum of n vectors of a strip, times a factor each.
+//
+//go:noescape
+func sumProductsAVX512(dst *float64, x *float64, f *float64, n int)
 
 func (i isa) addProducts(a *float64, b *float64, c *float64, d *float64, x *float64, f *float64, strips int, n int) {
 	if i == avx512 {

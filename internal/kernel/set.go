@@ -17,11 +17,12 @@ const (
 	generic isa = iota
 	avx2
 	avx512
+	neon
 )
 
 // Set is one implementation of all kernels, with the tile sizes that packed weights follow.
 type Set struct {
-	Name            string // "avx512", "avx2" or "generic"
+	Name            string // "avx512", "avx2", "neon" or "generic"
 	Lanes           int    // floats in a vector
 	PlanesOut       int    // outputs in a block of Planes
 	GradOut         int    // outputs in a tile of PlanesGrad
@@ -34,6 +35,7 @@ type Set struct {
 var sets = []*Set{
 	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, NarrowOuts: 4, isa: avx512},
 	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: avx2},
+	{Name: "neon", Lanes: 8, PlanesOut: 6, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: neon},
 	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: generic},
 }
 

@@ -492,3055 +492,6 @@ DATA tokenvalues<>+888(SB)/4, $0x3df50035
 DATA tokenvalues<>+892(SB)/4, $0x3df50035
 GLOBL tokenvalues<>(SB), RODATA|NOPTR, $896
 
-// func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·planeSumAVX512(SB), NOSPLIT, $0-36
-	MOVQ    x+0(FP), AX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    rows+8(FP), CX
-	MOVQ    cols+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    DX, SI
-	ANDQ    $0x0000000f, SI
-	LEAQ    bitmask<>+0(SB), DI
-	MOVWLZX (DI)(SI*2), SI
-	KMOVW   SI, K1
-	XORQ    SI, SI
-
-rows1:
-	CMPQ CX, $0x00000002
-	JLT  lastrow2
-	MOVQ SI, DI
-	ADDQ BX, SI
-	MOVQ SI, R8
-	ADDQ BX, SI
-	MOVQ DX, R9
-
-vectors3:
-	CMPQ   R9, $0x00000020
-	JLT    rest4
-	VADDPS (AX)(DI*1), Z0, Z0
-	VADDPS 64(AX)(DI*1), Z1, Z1
-	VADDPS (AX)(R8*1), Z2, Z2
-	VADDPS 64(AX)(R8*1), Z3, Z3
-	ADDQ   $0x00000080, DI
-	ADDQ   $0x00000080, R8
-	SUBQ   $0x00000020, R9
-	JMP    vectors3
-
-rest4:
-vectors5:
-	CMPQ   R9, $0x00000010
-	JLT    rest6
-	VADDPS (AX)(DI*1), Z0, Z0
-	VADDPS (AX)(R8*1), Z2, Z2
-	ADDQ   $0x00000040, DI
-	ADDQ   $0x00000040, R8
-	SUBQ   $0x00000010, R9
-	JMP    vectors5
-
-rest6:
-	TESTQ     R9, R9
-	JZ        done7
-	VMOVUPS.Z (AX)(DI*1), K1, Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS.Z (AX)(R8*1), K1, Z4
-	VADDPS    Z4, Z2, Z2
-
-done7:
-	SUBQ $0x00000002, CX
-	JMP  rows1
-
-lastrow2:
-rows8:
-	CMPQ CX, $0x00000001
-	JLT  lastrow9
-	MOVQ SI, DI
-	ADDQ BX, SI
-	MOVQ DX, R8
-
-vectors10:
-	CMPQ   R8, $0x00000020
-	JLT    rest11
-	VADDPS (AX)(DI*1), Z0, Z0
-	VADDPS 64(AX)(DI*1), Z1, Z1
-	ADDQ   $0x00000080, DI
-	SUBQ   $0x00000020, R8
-	JMP    vectors10
-
-rest11:
-vectors12:
-	CMPQ   R8, $0x00000010
-	JLT    rest13
-	VADDPS (AX)(DI*1), Z0, Z0
-	ADDQ   $0x00000040, DI
-	SUBQ   $0x00000010, R8
-	JMP    vectors12
-
-rest13:
-	TESTQ     R8, R8
-	JZ        done14
-	VMOVUPS.Z (AX)(DI*1), K1, Z4
-	VADDPS    Z4, Z0, Z0
-
-done14:
-	SUBQ $0x00000001, CX
-	JMP  rows8
-
-lastrow9:
-	VADDPS        Z2, Z0, Z0
-	VADDPS        Z3, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VADDPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VADDPS        X1, X0, X0
-	MOVSS         X0, sum+32(FP)
-	VZEROUPPER
-	RET
-
-// func planeSquaresAVX512(x *float32, rows int, cols int, stride int, mean float32) (sum float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·planeSquaresAVX512(SB), NOSPLIT, $0-44
-	MOVQ         x+0(FP), AX
-	VBROADCASTSS mean+32(FP), Z0
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	MOVQ         rows+8(FP), CX
-	MOVQ         cols+16(FP), DX
-	MOVQ         stride+24(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         DX, SI
-	ANDQ         $0x0000000f, SI
-	LEAQ         bitmask<>+0(SB), DI
-	MOVWLZX      (DI)(SI*2), SI
-	KMOVW        SI, K1
-	XORQ         SI, SI
-
-rows1:
-	CMPQ CX, $0x00000002
-	JLT  lastrow2
-	MOVQ SI, DI
-	ADDQ BX, SI
-	MOVQ SI, R8
-	ADDQ BX, SI
-	MOVQ DX, R9
-
-vectors3:
-	CMPQ        R9, $0x00000020
-	JLT         rest4
-	VMOVUPS     (AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z1
-	VMOVUPS     64(AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z2
-	VMOVUPS     (AX)(R8*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z3
-	VMOVUPS     64(AX)(R8*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z4
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, R9
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R9, $0x00000010
-	JLT         rest6
-	VMOVUPS     (AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z1
-	VMOVUPS     (AX)(R8*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z3
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, R9
-	JMP         vectors5
-
-rest6:
-	TESTQ       R9, R9
-	JZ          done7
-	VMOVUPS.Z   (AX)(DI*1), K1, Z5
-	VSUBPS      Z0, Z5, Z5
-	VMOVUPS.Z   Z5, K1, Z5
-	VFMADD231PS Z5, Z5, Z1
-	VMOVUPS.Z   (AX)(R8*1), K1, Z5
-	VSUBPS      Z0, Z5, Z5
-	VMOVUPS.Z   Z5, K1, Z5
-	VFMADD231PS Z5, Z5, Z3
-
-done7:
-	SUBQ $0x00000002, CX
-	JMP  rows1
-
-lastrow2:
-rows8:
-	CMPQ CX, $0x00000001
-	JLT  lastrow9
-	MOVQ SI, DI
-	ADDQ BX, SI
-	MOVQ DX, R8
-
-vectors10:
-	CMPQ        R8, $0x00000020
-	JLT         rest11
-	VMOVUPS     (AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z1
-	VMOVUPS     64(AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z2
-	ADDQ        $0x00000080, DI
-	SUBQ        $0x00000020, R8
-	JMP         vectors10
-
-rest11:
-vectors12:
-	CMPQ        R8, $0x00000010
-	JLT         rest13
-	VMOVUPS     (AX)(DI*1), Z5
-	VSUBPS      Z0, Z5, Z5
-	VFMADD231PS Z5, Z5, Z1
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x00000010, R8
-	JMP         vectors12
-
-rest13:
-	TESTQ       R8, R8
-	JZ          done14
-	VMOVUPS.Z   (AX)(DI*1), K1, Z5
-	VSUBPS      Z0, Z5, Z5
-	VMOVUPS.Z   Z5, K1, Z5
-	VFMADD231PS Z5, Z5, Z1
-
-done14:
-	SUBQ $0x00000001, CX
-	JMP  rows8
-
-lastrow9:
-	VADDPS        Z3, Z1, Z1
-	VADDPS        Z4, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VMOVHLPS      X1, X1, X0
-	VADDPS        X0, X1, X1
-	VMOVSHDUP     X1, X0
-	VADDPS        X0, X1, X1
-	MOVSS         X1, sum+40(FP)
-	VZEROUPPER
-	RET
-
-// func planeScaleAVX512(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
-// Requires: AVX, AVX512F
-TEXT ·planeScaleAVX512(SB), NOSPLIT, $0-52
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS scale+40(FP), Z0
-	VBROADCASTSS shift+44(FP), Z1
-	VBROADCASTSS floor+48(FP), Z2
-	MOVQ         rows+16(FP), DX
-	MOVQ         cols+24(FP), BX
-	MOVQ         stride+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         BX, DI
-	ANDQ         $0x0000000f, DI
-	LEAQ         bitmask<>+0(SB), R8
-	MOVWLZX      (R8)(DI*2), DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-
-rows1:
-	CMPQ DX, $0x00000001
-	JLT  lastrow2
-	MOVQ DI, R8
-	ADDQ SI, DI
-	MOVQ BX, R9
-
-vectors3:
-	CMPQ        R9, $0x00000020
-	JLT         rest4
-	VMOVUPS     (CX)(R8*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, (AX)(R8*1)
-	VMOVUPS     64(CX)(R8*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, 64(AX)(R8*1)
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, R9
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R9, $0x00000010
-	JLT         rest6
-	VMOVUPS     (CX)(R8*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, (AX)(R8*1)
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, R9
-	JMP         vectors5
-
-rest6:
-	TESTQ       R9, R9
-	JZ          done7
-	VMOVUPS.Z   (CX)(R8*1), K1, Z3
-	VFMADD213PS Z1, Z0, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, K1, (AX)(R8*1)
-
-done7:
-	SUBQ $0x00000001, DX
-	JMP  rows1
-
-lastrow2:
-	VZEROUPPER
-	RET
-
-// func planeScaleResAVX512(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
-// Requires: AVX, AVX512F
-TEXT ·planeScaleResAVX512(SB), NOSPLIT, $0-60
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS scale+48(FP), Z0
-	VBROADCASTSS shift+52(FP), Z1
-	VBROADCASTSS floor+56(FP), Z2
-	MOVQ         res+16(FP), DX
-	MOVQ         rows+24(FP), BX
-	MOVQ         cols+32(FP), SI
-	MOVQ         stride+40(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         SI, R8
-	ANDQ         $0x0000000f, R8
-	LEAQ         bitmask<>+0(SB), R9
-	MOVWLZX      (R9)(R8*2), R8
-	KMOVW        R8, K1
-	XORQ         R8, R8
-
-rows1:
-	CMPQ BX, $0x00000001
-	JLT  lastrow2
-	MOVQ R8, R9
-	ADDQ DI, R8
-	MOVQ SI, R10
-
-vectors3:
-	CMPQ        R10, $0x00000020
-	JLT         rest4
-	VMOVUPS     (CX)(R9*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VADDPS      (DX)(R9*1), Z3, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, (AX)(R9*1)
-	VMOVUPS     64(CX)(R9*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VADDPS      64(DX)(R9*1), Z3, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, 64(AX)(R9*1)
-	ADDQ        $0x00000080, R9
-	SUBQ        $0x00000020, R10
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R10, $0x00000010
-	JLT         rest6
-	VMOVUPS     (CX)(R9*1), Z3
-	VFMADD213PS Z1, Z0, Z3
-	VADDPS      (DX)(R9*1), Z3, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, (AX)(R9*1)
-	ADDQ        $0x00000040, R9
-	SUBQ        $0x00000010, R10
-	JMP         vectors5
-
-rest6:
-	TESTQ       R10, R10
-	JZ          done7
-	VMOVUPS.Z   (CX)(R9*1), K1, Z3
-	VFMADD213PS Z1, Z0, Z3
-	VMOVUPS.Z   (DX)(R9*1), K1, Z4
-	VADDPS      Z4, Z3, Z3
-	VMAXPS      Z3, Z2, Z3
-	VMOVUPS     Z3, K1, (AX)(R9*1)
-
-done7:
-	SUBQ $0x00000001, BX
-	JMP  rows1
-
-lastrow2:
-	VZEROUPPER
-	RET
-
-// func planeNormSumsAVX512(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·planeNormSumsAVX512(SB), NOSPLIT, $0-56
-	MOVQ         dy+0(FP), AX
-	MOVQ         z+8(FP), CX
-	VBROADCASTSS mean+40(FP), Z0
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	MOVQ         rows+16(FP), DX
-	MOVQ         cols+24(FP), BX
-	MOVQ         stride+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         BX, DI
-	ANDQ         $0x0000000f, DI
-	LEAQ         bitmask<>+0(SB), R8
-	MOVWLZX      (R8)(DI*2), DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-
-rows1:
-	CMPQ DX, $0x00000002
-	JLT  lastrow2
-	MOVQ DI, R8
-	ADDQ SI, DI
-	MOVQ DI, R9
-	ADDQ SI, DI
-	MOVQ BX, R10
-
-vectors3:
-	CMPQ        R10, $0x00000020
-	JLT         rest4
-	VMOVUPS     (AX)(R8*1), Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     (CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     64(AX)(R8*1), Z9
-	VADDPS      Z9, Z2, Z2
-	VMOVUPS     64(CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z6
-	VMOVUPS     (AX)(R9*1), Z9
-	VADDPS      Z9, Z3, Z3
-	VMOVUPS     (CX)(R9*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z7
-	VMOVUPS     64(AX)(R9*1), Z9
-	VADDPS      Z9, Z4, Z4
-	VMOVUPS     64(CX)(R9*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z8
-	ADDQ        $0x00000080, R8
-	ADDQ        $0x00000080, R9
-	SUBQ        $0x00000020, R10
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R10, $0x00000010
-	JLT         rest6
-	VMOVUPS     (AX)(R8*1), Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     (CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     (AX)(R9*1), Z9
-	VADDPS      Z9, Z3, Z3
-	VMOVUPS     (CX)(R9*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z7
-	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, R9
-	SUBQ        $0x00000010, R10
-	JMP         vectors5
-
-rest6:
-	TESTQ       R10, R10
-	JZ          done7
-	VMOVUPS.Z   (AX)(R8*1), K1, Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS.Z   (CX)(R8*1), K1, Z10
-	VSUBPS      Z0, Z10, Z10
-	VMOVUPS.Z   Z10, K1, Z10
-	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS.Z   (AX)(R9*1), K1, Z9
-	VADDPS      Z9, Z3, Z3
-	VMOVUPS.Z   (CX)(R9*1), K1, Z10
-	VSUBPS      Z0, Z10, Z10
-	VMOVUPS.Z   Z10, K1, Z10
-	VFMADD231PS Z10, Z9, Z7
-
-done7:
-	SUBQ $0x00000002, DX
-	JMP  rows1
-
-lastrow2:
-rows8:
-	CMPQ DX, $0x00000001
-	JLT  lastrow9
-	MOVQ DI, R8
-	ADDQ SI, DI
-	MOVQ BX, R9
-
-vectors10:
-	CMPQ        R9, $0x00000020
-	JLT         rest11
-	VMOVUPS     (AX)(R8*1), Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     (CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     64(AX)(R8*1), Z9
-	VADDPS      Z9, Z2, Z2
-	VMOVUPS     64(CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z6
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, R9
-	JMP         vectors10
-
-rest11:
-vectors12:
-	CMPQ        R9, $0x00000010
-	JLT         rest13
-	VMOVUPS     (AX)(R8*1), Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS     (CX)(R8*1), Z10
-	VSUBPS      Z0, Z10, Z10
-	VFMADD231PS Z10, Z9, Z5
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, R9
-	JMP         vectors12
-
-rest13:
-	TESTQ       R9, R9
-	JZ          done14
-	VMOVUPS.Z   (AX)(R8*1), K1, Z9
-	VADDPS      Z9, Z1, Z1
-	VMOVUPS.Z   (CX)(R8*1), K1, Z10
-	VSUBPS      Z0, Z10, Z10
-	VMOVUPS.Z   Z10, K1, Z10
-	VFMADD231PS Z10, Z9, Z5
-
-done14:
-	SUBQ $0x00000001, DX
-	JMP  rows8
-
-lastrow9:
-	VADDPS        Z3, Z1, Z1
-	VADDPS        Z4, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VMOVHLPS      X1, X1, X0
-	VADDPS        X0, X1, X1
-	VMOVSHDUP     X1, X0
-	VADDPS        X0, X1, X1
-	MOVSS         X1, sg+48(FP)
-	VADDPS        Z7, Z5, Z5
-	VADDPS        Z8, Z6, Z6
-	VADDPS        Z6, Z5, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y0
-	VADDPS        Y0, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X0
-	VADDPS        X0, X5, X5
-	VMOVHLPS      X5, X5, X0
-	VADDPS        X0, X5, X5
-	VMOVSHDUP     X5, X0
-	VADDPS        X0, X5, X5
-	MOVSS         X5, sgz+52(FP)
-	VZEROUPPER
-	RET
-
-// func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·planeNormSumsGatedAVX512(SB), NOSPLIT, $0-64
-	MOVQ         dy+0(FP), AX
-	MOVQ         z+8(FP), CX
-	MOVQ         y+16(FP), DX
-	VPXORD       Z0, Z0, Z0
-	VBROADCASTSS mean+48(FP), Z1
-	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	MOVQ         rows+24(FP), BX
-	MOVQ         cols+32(FP), SI
-	MOVQ         stride+40(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         SI, R8
-	ANDQ         $0x0000000f, R8
-	LEAQ         bitmask<>+0(SB), R9
-	MOVWLZX      (R9)(R8*2), R8
-	KMOVW        R8, K1
-	XORQ         R8, R8
-
-rows1:
-	CMPQ BX, $0x00000002
-	JLT  lastrow2
-	MOVQ R8, R9
-	ADDQ DI, R8
-	MOVQ R8, R10
-	ADDQ DI, R8
-	MOVQ SI, R11
-
-vectors3:
-	CMPQ        R11, $0x00000020
-	JLT         rest4
-	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS     (CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z6
-	VCMPPS      $0x11, 64(DX)(R9*1), Z0, K2
-	VMOVUPS.Z   64(AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, 64(AX)(R9*1)
-	VADDPS      Z10, Z3, Z3
-	VMOVUPS     64(CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z7
-	VCMPPS      $0x11, (DX)(R10*1), Z0, K2
-	VMOVUPS.Z   (AX)(R10*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R10*1)
-	VADDPS      Z10, Z4, Z4
-	VMOVUPS     (CX)(R10*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z8
-	VCMPPS      $0x11, 64(DX)(R10*1), Z0, K2
-	VMOVUPS.Z   64(AX)(R10*1), K2, Z10
-	VMOVUPS     Z10, 64(AX)(R10*1)
-	VADDPS      Z10, Z5, Z5
-	VMOVUPS     64(CX)(R10*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z9
-	ADDQ        $0x00000080, R9
-	ADDQ        $0x00000080, R10
-	SUBQ        $0x00000020, R11
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R11, $0x00000010
-	JLT         rest6
-	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS     (CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z6
-	VCMPPS      $0x11, (DX)(R10*1), Z0, K2
-	VMOVUPS.Z   (AX)(R10*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R10*1)
-	VADDPS      Z10, Z4, Z4
-	VMOVUPS     (CX)(R10*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z8
-	ADDQ        $0x00000040, R9
-	ADDQ        $0x00000040, R10
-	SUBQ        $0x00000010, R11
-	JMP         vectors5
-
-rest6:
-	TESTQ       R11, R11
-	JZ          done7
-	VMOVUPS.Z   (DX)(R9*1), K1, Z10
-	VCMPPS      $0x11, Z10, Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, K1, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS.Z   (CX)(R9*1), K1, Z11
-	VSUBPS      Z1, Z11, Z11
-	VMOVUPS.Z   Z11, K1, Z11
-	VFMADD231PS Z11, Z10, Z6
-	VMOVUPS.Z   (DX)(R10*1), K1, Z10
-	VCMPPS      $0x11, Z10, Z0, K2
-	VMOVUPS.Z   (AX)(R10*1), K2, Z10
-	VMOVUPS     Z10, K1, (AX)(R10*1)
-	VADDPS      Z10, Z4, Z4
-	VMOVUPS.Z   (CX)(R10*1), K1, Z11
-	VSUBPS      Z1, Z11, Z11
-	VMOVUPS.Z   Z11, K1, Z11
-	VFMADD231PS Z11, Z10, Z8
-
-done7:
-	SUBQ $0x00000002, BX
-	JMP  rows1
-
-lastrow2:
-rows8:
-	CMPQ BX, $0x00000001
-	JLT  lastrow9
-	MOVQ R8, R9
-	ADDQ DI, R8
-	MOVQ SI, R10
-
-vectors10:
-	CMPQ        R10, $0x00000020
-	JLT         rest11
-	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS     (CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z6
-	VCMPPS      $0x11, 64(DX)(R9*1), Z0, K2
-	VMOVUPS.Z   64(AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, 64(AX)(R9*1)
-	VADDPS      Z10, Z3, Z3
-	VMOVUPS     64(CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z7
-	ADDQ        $0x00000080, R9
-	SUBQ        $0x00000020, R10
-	JMP         vectors10
-
-rest11:
-vectors12:
-	CMPQ        R10, $0x00000010
-	JLT         rest13
-	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS     (CX)(R9*1), Z11
-	VSUBPS      Z1, Z11, Z11
-	VFMADD231PS Z11, Z10, Z6
-	ADDQ        $0x00000040, R9
-	SUBQ        $0x00000010, R10
-	JMP         vectors12
-
-rest13:
-	TESTQ       R10, R10
-	JZ          done14
-	VMOVUPS.Z   (DX)(R9*1), K1, Z10
-	VCMPPS      $0x11, Z10, Z0, K2
-	VMOVUPS.Z   (AX)(R9*1), K2, Z10
-	VMOVUPS     Z10, K1, (AX)(R9*1)
-	VADDPS      Z10, Z2, Z2
-	VMOVUPS.Z   (CX)(R9*1), K1, Z11
-	VSUBPS      Z1, Z11, Z11
-	VMOVUPS.Z   Z11, K1, Z11
-	VFMADD231PS Z11, Z10, Z6
-
-done14:
-	SUBQ $0x00000001, BX
-	JMP  rows8
-
-lastrow9:
-	VADDPS        Z4, Z2, Z2
-	VADDPS        Z5, Z3, Z3
-	VADDPS        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VMOVHLPS      X2, X2, X0
-	VADDPS        X0, X2, X2
-	VMOVSHDUP     X2, X0
-	VADDPS        X0, X2, X2
-	MOVSS         X2, sg+56(FP)
-	VADDPS        Z8, Z6, Z6
-	VADDPS        Z9, Z7, Z7
-	VADDPS        Z7, Z6, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y0
-	VADDPS        Y0, Y6, Y6
-	VEXTRACTF128  $0x01, Y6, X0
-	VADDPS        X0, X6, X6
-	VMOVHLPS      X6, X6, X0
-	VADDPS        X0, X6, X6
-	VMOVSHDUP     X6, X0
-	VADDPS        X0, X6, X6
-	MOVSS         X6, sgz+60(FP)
-	VZEROUPPER
-	RET
-
-// func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·planeNormApplyAVX512(SB), NOSPLIT, $0-64
-	MOVQ         dz+0(FP), AX
-	MOVQ         dy+8(FP), CX
-	MOVQ         z+16(FP), DX
-	VBROADCASTSS mean+48(FP), Z0
-	VBROADCASTSS p+52(FP), Z1
-	VBROADCASTSS q+56(FP), Z2
-	VBROADCASTSS r+60(FP), Z3
-	MOVQ         rows+24(FP), BX
-	MOVQ         cols+32(FP), SI
-	MOVQ         stride+40(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         SI, R8
-	ANDQ         $0x0000000f, R8
-	LEAQ         bitmask<>+0(SB), R9
-	MOVWLZX      (R9)(R8*2), R8
-	KMOVW        R8, K1
-	XORQ         R8, R8
-
-rows1:
-	CMPQ BX, $0x00000001
-	JLT  lastrow2
-	MOVQ R8, R9
-	ADDQ DI, R8
-	MOVQ SI, R10
-
-vectors3:
-	CMPQ        R10, $0x00000020
-	JLT         rest4
-	VMOVUPS     (DX)(R9*1), Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z3, Z2, Z4
-	VFMADD231PS (CX)(R9*1), Z1, Z4
-	VMOVUPS     Z4, (AX)(R9*1)
-	VMOVUPS     64(DX)(R9*1), Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z3, Z2, Z4
-	VFMADD231PS 64(CX)(R9*1), Z1, Z4
-	VMOVUPS     Z4, 64(AX)(R9*1)
-	ADDQ        $0x00000080, R9
-	SUBQ        $0x00000020, R10
-	JMP         vectors3
-
-rest4:
-vectors5:
-	CMPQ        R10, $0x00000010
-	JLT         rest6
-	VMOVUPS     (DX)(R9*1), Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z3, Z2, Z4
-	VFMADD231PS (CX)(R9*1), Z1, Z4
-	VMOVUPS     Z4, (AX)(R9*1)
-	ADDQ        $0x00000040, R9
-	SUBQ        $0x00000010, R10
-	JMP         vectors5
-
-rest6:
-	TESTQ       R10, R10
-	JZ          done7
-	VMOVUPS.Z   (DX)(R9*1), K1, Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z3, Z2, Z4
-	VMOVUPS.Z   (CX)(R9*1), K1, Z5
-	VFMADD231PS Z5, Z1, Z4
-	VMOVUPS     Z4, K1, (AX)(R9*1)
-
-done7:
-	SUBQ $0x00000001, BX
-	JMP  rows1
-
-lastrow2:
-	VZEROUPPER
-	RET
-
-// func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
-// Requires: AVX, AVX512F
-TEXT ·channelLastSumsAVX512(SB), NOSPLIT, $0-40
-	MOVQ    sum+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    c+24(FP), BX
-	MOVQ    stride+32(FP), SI
-	SHLQ    $0x02, SI
-	MOVQ    BX, DI
-	ANDQ    $0x0000000f, DI
-	LEAQ    bitmask<>+0(SB), R8
-	MOVWLZX (R8)(DI*2), DI
-	KMOVW   DI, K1
-	XORQ    DI, DI
-
-group1:
-	CMPQ    BX, $0x00000050
-	JLT     rest2
-	VMOVUPS (AX)(DI*1), Z0
-	VMOVUPS 64(AX)(DI*1), Z1
-	VMOVUPS 128(AX)(DI*1), Z2
-	VMOVUPS 192(AX)(DI*1), Z3
-	VMOVUPS 256(AX)(DI*1), Z4
-	MOVQ    DI, R8
-	MOVQ    DX, R9
-
-positions3:
-	VADDPS  (CX)(R8*1), Z0, Z0
-	VADDPS  64(CX)(R8*1), Z1, Z1
-	VADDPS  128(CX)(R8*1), Z2, Z2
-	VADDPS  192(CX)(R8*1), Z3, Z3
-	VADDPS  256(CX)(R8*1), Z4, Z4
-	ADDQ    SI, R8
-	DECQ    R9
-	JNZ     positions3
-	VMOVUPS Z0, (AX)(DI*1)
-	VMOVUPS Z1, 64(AX)(DI*1)
-	VMOVUPS Z2, 128(AX)(DI*1)
-	VMOVUPS Z3, 192(AX)(DI*1)
-	VMOVUPS Z4, 256(AX)(DI*1)
-	ADDQ    $0x00000140, DI
-	SUBQ    $0x00000050, BX
-	JMP     group1
-
-rest2:
-group4:
-	CMPQ    BX, $0x00000010
-	JLT     rest5
-	VMOVUPS (AX)(DI*1), Z0
-	MOVQ    DI, R8
-	MOVQ    DX, R9
-
-positions6:
-	VADDPS  (CX)(R8*1), Z0, Z0
-	ADDQ    SI, R8
-	DECQ    R9
-	JNZ     positions6
-	VMOVUPS Z0, (AX)(DI*1)
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, BX
-	JMP     group4
-
-rest5:
-	TESTQ     BX, BX
-	JZ        done7
-	VMOVUPS.Z (AX)(DI*1), K1, Z0
-	MOVQ      DI, BX
-
-positions8:
-	VMOVUPS.Z (CX)(BX*1), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	ADDQ      SI, BX
-	DECQ      DX
-	JNZ       positions8
-	VMOVUPS   Z0, K1, (AX)(DI*1)
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
-// Requires: AVX, AVX512F
-TEXT ·channelLastSquaresAVX512(SB), NOSPLIT, $0-48
-	MOVQ    sum+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    mean+16(FP), DX
-	MOVQ    n+24(FP), BX
-	MOVQ    c+32(FP), SI
-	MOVQ    stride+40(FP), DI
-	SHLQ    $0x02, DI
-	MOVQ    SI, R8
-	ANDQ    $0x0000000f, R8
-	LEAQ    bitmask<>+0(SB), R9
-	MOVWLZX (R9)(R8*2), R8
-	KMOVW   R8, K1
-	XORQ    R8, R8
-
-group1:
-	CMPQ    SI, $0x00000050
-	JLT     rest2
-	VMOVUPS (AX)(R8*1), Z0
-	VMOVUPS (DX)(R8*1), Z1
-	VMOVUPS 64(AX)(R8*1), Z2
-	VMOVUPS 64(DX)(R8*1), Z3
-	VMOVUPS 128(AX)(R8*1), Z4
-	VMOVUPS 128(DX)(R8*1), Z5
-	VMOVUPS 192(AX)(R8*1), Z6
-	VMOVUPS 192(DX)(R8*1), Z7
-	VMOVUPS 256(AX)(R8*1), Z8
-	VMOVUPS 256(DX)(R8*1), Z9
-	MOVQ    R8, R9
-	MOVQ    BX, R10
-
-positions3:
-	VMOVUPS     (CX)(R9*1), Z10
-	VSUBPS      Z1, Z10, Z10
-	VFMADD231PS Z10, Z10, Z0
-	VMOVUPS     64(CX)(R9*1), Z10
-	VSUBPS      Z3, Z10, Z10
-	VFMADD231PS Z10, Z10, Z2
-	VMOVUPS     128(CX)(R9*1), Z10
-	VSUBPS      Z5, Z10, Z10
-	VFMADD231PS Z10, Z10, Z4
-	VMOVUPS     192(CX)(R9*1), Z10
-	VSUBPS      Z7, Z10, Z10
-	VFMADD231PS Z10, Z10, Z6
-	VMOVUPS     256(CX)(R9*1), Z10
-	VSUBPS      Z9, Z10, Z10
-	VFMADD231PS Z10, Z10, Z8
-	ADDQ        DI, R9
-	DECQ        R10
-	JNZ         positions3
-	VMOVUPS     Z0, (AX)(R8*1)
-	VMOVUPS     Z2, 64(AX)(R8*1)
-	VMOVUPS     Z4, 128(AX)(R8*1)
-	VMOVUPS     Z6, 192(AX)(R8*1)
-	VMOVUPS     Z8, 256(AX)(R8*1)
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000050, SI
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    SI, $0x00000010
-	JLT     rest5
-	VMOVUPS (AX)(R8*1), Z0
-	VMOVUPS (DX)(R8*1), Z1
-	MOVQ    R8, R9
-	MOVQ    BX, R10
-
-positions6:
-	VMOVUPS     (CX)(R9*1), Z2
-	VSUBPS      Z1, Z2, Z2
-	VFMADD231PS Z2, Z2, Z0
-	ADDQ        DI, R9
-	DECQ        R10
-	JNZ         positions6
-	VMOVUPS     Z0, (AX)(R8*1)
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, SI
-	JMP         group4
-
-rest5:
-	TESTQ     SI, SI
-	JZ        done7
-	VMOVUPS.Z (AX)(R8*1), K1, Z0
-	VMOVUPS.Z (DX)(R8*1), K1, Z1
-	MOVQ      R8, DX
-
-positions8:
-	VMOVUPS.Z   (CX)(DX*1), K1, Z2
-	VSUBPS      Z1, Z2, Z2
-	VFMADD231PS Z2, Z2, Z0
-	ADDQ        DI, DX
-	DECQ        BX
-	JNZ         positions8
-	VMOVUPS     Z0, K1, (AX)(R8*1)
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
-// Requires: AVX, AVX512F
-TEXT ·channelLastScaleAVX512(SB), NOSPLIT, $0-60
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS floor+56(FP), Z0
-	MOVQ         scale+16(FP), DX
-	MOVQ         shift+24(FP), BX
-	MOVQ         n+32(FP), SI
-	MOVQ         c+40(FP), DI
-	MOVQ         stride+48(FP), R8
-	SHLQ         $0x02, R8
-	MOVQ         DI, R9
-	ANDQ         $0x0000000f, R9
-	LEAQ         bitmask<>+0(SB), R10
-	MOVWLZX      (R10)(R9*2), R9
-	KMOVW        R9, K1
-	XORQ         R9, R9
-
-group1:
-	CMPQ    DI, $0x00000050
-	JLT     rest2
-	VMOVUPS (DX)(R9*1), Z1
-	VMOVUPS (BX)(R9*1), Z2
-	VMOVUPS 64(DX)(R9*1), Z3
-	VMOVUPS 64(BX)(R9*1), Z4
-	VMOVUPS 128(DX)(R9*1), Z5
-	VMOVUPS 128(BX)(R9*1), Z6
-	VMOVUPS 192(DX)(R9*1), Z7
-	VMOVUPS 192(BX)(R9*1), Z8
-	VMOVUPS 256(DX)(R9*1), Z9
-	VMOVUPS 256(BX)(R9*1), Z10
-	MOVQ    R9, R10
-	MOVQ    SI, R11
-
-positions3:
-	VMOVUPS     (CX)(R10*1), Z11
-	VFMADD213PS Z2, Z1, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, (AX)(R10*1)
-	VMOVUPS     64(CX)(R10*1), Z11
-	VFMADD213PS Z4, Z3, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 64(AX)(R10*1)
-	VMOVUPS     128(CX)(R10*1), Z11
-	VFMADD213PS Z6, Z5, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 128(AX)(R10*1)
-	VMOVUPS     192(CX)(R10*1), Z11
-	VFMADD213PS Z8, Z7, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 192(AX)(R10*1)
-	VMOVUPS     256(CX)(R10*1), Z11
-	VFMADD213PS Z10, Z9, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 256(AX)(R10*1)
-	ADDQ        R8, R10
-	DECQ        R11
-	JNZ         positions3
-	ADDQ        $0x00000140, R9
-	SUBQ        $0x00000050, DI
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    DI, $0x00000010
-	JLT     rest5
-	VMOVUPS (DX)(R9*1), Z1
-	VMOVUPS (BX)(R9*1), Z2
-	MOVQ    R9, R10
-	MOVQ    SI, R11
-
-positions6:
-	VMOVUPS     (CX)(R10*1), Z3
-	VFMADD213PS Z2, Z1, Z3
-	VMAXPS      Z3, Z0, Z3
-	VMOVUPS     Z3, (AX)(R10*1)
-	ADDQ        R8, R10
-	DECQ        R11
-	JNZ         positions6
-	ADDQ        $0x00000040, R9
-	SUBQ        $0x00000010, DI
-	JMP         group4
-
-rest5:
-	TESTQ     DI, DI
-	JZ        done7
-	VMOVUPS.Z (DX)(R9*1), K1, Z1
-	VMOVUPS.Z (BX)(R9*1), K1, Z2
-	MOVQ      R9, DX
-	MOVQ      SI, BX
-
-positions8:
-	VMOVUPS.Z   (CX)(DX*1), K1, Z3
-	VFMADD213PS Z2, Z1, Z3
-	VMAXPS      Z3, Z0, Z3
-	VMOVUPS     Z3, K1, (AX)(DX*1)
-	ADDQ        R8, DX
-	DECQ        BX
-	JNZ         positions8
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
-// Requires: AVX, AVX512F
-TEXT ·channelLastScaleResAVX512(SB), NOSPLIT, $0-68
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS floor+64(FP), Z0
-	MOVQ         scale+24(FP), DX
-	MOVQ         shift+32(FP), BX
-	MOVQ         res+16(FP), SI
-	MOVQ         n+40(FP), DI
-	MOVQ         c+48(FP), R8
-	MOVQ         stride+56(FP), R9
-	SHLQ         $0x02, R9
-	MOVQ         R8, R10
-	ANDQ         $0x0000000f, R10
-	LEAQ         bitmask<>+0(SB), R11
-	MOVWLZX      (R11)(R10*2), R10
-	KMOVW        R10, K1
-	XORQ         R10, R10
-
-group1:
-	CMPQ    R8, $0x00000050
-	JLT     rest2
-	VMOVUPS (DX)(R10*1), Z1
-	VMOVUPS (BX)(R10*1), Z2
-	VMOVUPS 64(DX)(R10*1), Z3
-	VMOVUPS 64(BX)(R10*1), Z4
-	VMOVUPS 128(DX)(R10*1), Z5
-	VMOVUPS 128(BX)(R10*1), Z6
-	VMOVUPS 192(DX)(R10*1), Z7
-	VMOVUPS 192(BX)(R10*1), Z8
-	VMOVUPS 256(DX)(R10*1), Z9
-	VMOVUPS 256(BX)(R10*1), Z10
-	MOVQ    R10, R11
-	MOVQ    DI, R12
-
-positions3:
-	VMOVUPS     (CX)(R11*1), Z11
-	VFMADD213PS Z2, Z1, Z11
-	VADDPS      (SI)(R11*1), Z11, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, (AX)(R11*1)
-	VMOVUPS     64(CX)(R11*1), Z11
-	VFMADD213PS Z4, Z3, Z11
-	VADDPS      64(SI)(R11*1), Z11, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 64(AX)(R11*1)
-	VMOVUPS     128(CX)(R11*1), Z11
-	VFMADD213PS Z6, Z5, Z11
-	VADDPS      128(SI)(R11*1), Z11, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 128(AX)(R11*1)
-	VMOVUPS     192(CX)(R11*1), Z11
-	VFMADD213PS Z8, Z7, Z11
-	VADDPS      192(SI)(R11*1), Z11, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 192(AX)(R11*1)
-	VMOVUPS     256(CX)(R11*1), Z11
-	VFMADD213PS Z10, Z9, Z11
-	VADDPS      256(SI)(R11*1), Z11, Z11
-	VMAXPS      Z11, Z0, Z11
-	VMOVUPS     Z11, 256(AX)(R11*1)
-	ADDQ        R9, R11
-	DECQ        R12
-	JNZ         positions3
-	ADDQ        $0x00000140, R10
-	SUBQ        $0x00000050, R8
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    R8, $0x00000010
-	JLT     rest5
-	VMOVUPS (DX)(R10*1), Z1
-	VMOVUPS (BX)(R10*1), Z2
-	MOVQ    R10, R11
-	MOVQ    DI, R12
-
-positions6:
-	VMOVUPS     (CX)(R11*1), Z3
-	VFMADD213PS Z2, Z1, Z3
-	VADDPS      (SI)(R11*1), Z3, Z3
-	VMAXPS      Z3, Z0, Z3
-	VMOVUPS     Z3, (AX)(R11*1)
-	ADDQ        R9, R11
-	DECQ        R12
-	JNZ         positions6
-	ADDQ        $0x00000040, R10
-	SUBQ        $0x00000010, R8
-	JMP         group4
-
-rest5:
-	TESTQ     R8, R8
-	JZ        done7
-	VMOVUPS.Z (DX)(R10*1), K1, Z1
-	VMOVUPS.Z (BX)(R10*1), K1, Z2
-	MOVQ      R10, DX
-	MOVQ      DI, BX
-
-positions8:
-	VMOVUPS.Z   (CX)(DX*1), K1, Z3
-	VFMADD213PS Z2, Z1, Z3
-	VMOVUPS.Z   (SI)(DX*1), K1, Z4
-	VADDPS      Z4, Z3, Z3
-	VMAXPS      Z3, Z0, Z3
-	VMOVUPS     Z3, K1, (AX)(DX*1)
-	ADDQ        R9, DX
-	DECQ        BX
-	JNZ         positions8
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
-// Requires: AVX, AVX512F
-TEXT ·channelLastNormSumsAVX512(SB), NOSPLIT, $0-64
-	MOVQ    dy+16(FP), AX
-	MOVQ    z+24(FP), CX
-	MOVQ    sg+0(FP), DX
-	MOVQ    sgz+8(FP), BX
-	MOVQ    mean+32(FP), SI
-	MOVQ    n+40(FP), DI
-	MOVQ    c+48(FP), R8
-	MOVQ    stride+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVQ    R8, R10
-	ANDQ    $0x0000000f, R10
-	LEAQ    bitmask<>+0(SB), R11
-	MOVWLZX (R11)(R10*2), R10
-	KMOVW   R10, K1
-	XORQ    R10, R10
-
-group1:
-	CMPQ    R8, $0x00000050
-	JLT     rest2
-	VMOVUPS (DX)(R10*1), Z0
-	VMOVUPS (BX)(R10*1), Z1
-	VMOVUPS (SI)(R10*1), Z2
-	VMOVUPS 64(DX)(R10*1), Z3
-	VMOVUPS 64(BX)(R10*1), Z4
-	VMOVUPS 64(SI)(R10*1), Z5
-	VMOVUPS 128(DX)(R10*1), Z6
-	VMOVUPS 128(BX)(R10*1), Z7
-	VMOVUPS 128(SI)(R10*1), Z8
-	VMOVUPS 192(DX)(R10*1), Z9
-	VMOVUPS 192(BX)(R10*1), Z10
-	VMOVUPS 192(SI)(R10*1), Z11
-	VMOVUPS 256(DX)(R10*1), Z12
-	VMOVUPS 256(BX)(R10*1), Z13
-	VMOVUPS 256(SI)(R10*1), Z14
-	MOVQ    R10, R11
-	MOVQ    DI, R12
-
-positions3:
-	VMOVUPS     (AX)(R11*1), Z15
-	VADDPS      Z15, Z0, Z0
-	VMOVUPS     (CX)(R11*1), Z16
-	VSUBPS      Z2, Z16, Z16
-	VFMADD231PS Z16, Z15, Z1
-	VMOVUPS     64(AX)(R11*1), Z15
-	VADDPS      Z15, Z3, Z3
-	VMOVUPS     64(CX)(R11*1), Z16
-	VSUBPS      Z5, Z16, Z16
-	VFMADD231PS Z16, Z15, Z4
-	VMOVUPS     128(AX)(R11*1), Z15
-	VADDPS      Z15, Z6, Z6
-	VMOVUPS     128(CX)(R11*1), Z16
-	VSUBPS      Z8, Z16, Z16
-	VFMADD231PS Z16, Z15, Z7
-	VMOVUPS     192(AX)(R11*1), Z15
-	VADDPS      Z15, Z9, Z9
-	VMOVUPS     192(CX)(R11*1), Z16
-	VSUBPS      Z11, Z16, Z16
-	VFMADD231PS Z16, Z15, Z10
-	VMOVUPS     256(AX)(R11*1), Z15
-	VADDPS      Z15, Z12, Z12
-	VMOVUPS     256(CX)(R11*1), Z16
-	VSUBPS      Z14, Z16, Z16
-	VFMADD231PS Z16, Z15, Z13
-	ADDQ        R9, R11
-	DECQ        R12
-	JNZ         positions3
-	VMOVUPS     Z0, (DX)(R10*1)
-	VMOVUPS     Z1, (BX)(R10*1)
-	VMOVUPS     Z3, 64(DX)(R10*1)
-	VMOVUPS     Z4, 64(BX)(R10*1)
-	VMOVUPS     Z6, 128(DX)(R10*1)
-	VMOVUPS     Z7, 128(BX)(R10*1)
-	VMOVUPS     Z9, 192(DX)(R10*1)
-	VMOVUPS     Z10, 192(BX)(R10*1)
-	VMOVUPS     Z12, 256(DX)(R10*1)
-	VMOVUPS     Z13, 256(BX)(R10*1)
-	ADDQ        $0x00000140, R10
-	SUBQ        $0x00000050, R8
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    R8, $0x00000010
-	JLT     rest5
-	VMOVUPS (DX)(R10*1), Z0
-	VMOVUPS (BX)(R10*1), Z1
-	VMOVUPS (SI)(R10*1), Z2
-	MOVQ    R10, R11
-	MOVQ    DI, R12
-
-positions6:
-	VMOVUPS     (AX)(R11*1), Z3
-	VADDPS      Z3, Z0, Z0
-	VMOVUPS     (CX)(R11*1), Z4
-	VSUBPS      Z2, Z4, Z4
-	VFMADD231PS Z4, Z3, Z1
-	ADDQ        R9, R11
-	DECQ        R12
-	JNZ         positions6
-	VMOVUPS     Z0, (DX)(R10*1)
-	VMOVUPS     Z1, (BX)(R10*1)
-	ADDQ        $0x00000040, R10
-	SUBQ        $0x00000010, R8
-	JMP         group4
-
-rest5:
-	TESTQ     R8, R8
-	JZ        done7
-	VMOVUPS.Z (DX)(R10*1), K1, Z0
-	VMOVUPS.Z (BX)(R10*1), K1, Z1
-	VMOVUPS.Z (SI)(R10*1), K1, Z2
-	MOVQ      R10, SI
-
-positions8:
-	VMOVUPS.Z   (AX)(SI*1), K1, Z3
-	VADDPS      Z3, Z0, Z0
-	VMOVUPS.Z   (CX)(SI*1), K1, Z4
-	VSUBPS      Z2, Z4, Z4
-	VFMADD231PS Z4, Z3, Z1
-	ADDQ        R9, SI
-	DECQ        DI
-	JNZ         positions8
-	VMOVUPS     Z0, K1, (DX)(R10*1)
-	VMOVUPS     Z1, K1, (BX)(R10*1)
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
-// Requires: AVX, AVX512F
-TEXT ·channelLastNormSumsGatedAVX512(SB), NOSPLIT, $0-72
-	MOVQ    dy+16(FP), AX
-	MOVQ    z+24(FP), CX
-	MOVQ    y+32(FP), DX
-	VPXORD  Z0, Z0, Z0
-	MOVQ    sg+0(FP), BX
-	MOVQ    sgz+8(FP), SI
-	MOVQ    mean+40(FP), DI
-	MOVQ    n+48(FP), R8
-	MOVQ    c+56(FP), R9
-	MOVQ    stride+64(FP), R10
-	SHLQ    $0x02, R10
-	MOVQ    R9, R11
-	ANDQ    $0x0000000f, R11
-	LEAQ    bitmask<>+0(SB), R12
-	MOVWLZX (R12)(R11*2), R11
-	KMOVW   R11, K1
-	XORQ    R11, R11
-
-group1:
-	CMPQ    R9, $0x00000050
-	JLT     rest2
-	VMOVUPS (BX)(R11*1), Z1
-	VMOVUPS (SI)(R11*1), Z2
-	VMOVUPS (DI)(R11*1), Z3
-	VMOVUPS 64(BX)(R11*1), Z4
-	VMOVUPS 64(SI)(R11*1), Z5
-	VMOVUPS 64(DI)(R11*1), Z6
-	VMOVUPS 128(BX)(R11*1), Z7
-	VMOVUPS 128(SI)(R11*1), Z8
-	VMOVUPS 128(DI)(R11*1), Z9
-	VMOVUPS 192(BX)(R11*1), Z10
-	VMOVUPS 192(SI)(R11*1), Z11
-	VMOVUPS 192(DI)(R11*1), Z12
-	VMOVUPS 256(BX)(R11*1), Z13
-	VMOVUPS 256(SI)(R11*1), Z14
-	VMOVUPS 256(DI)(R11*1), Z15
-	MOVQ    R11, R12
-	MOVQ    R8, R13
-
-positions3:
-	VCMPPS      $0x11, (DX)(R12*1), Z0, K2
-	VMOVUPS.Z   (AX)(R12*1), K2, Z16
-	VMOVUPS     Z16, (AX)(R12*1)
-	VADDPS      Z16, Z1, Z1
-	VMOVUPS     (CX)(R12*1), Z17
-	VSUBPS      Z3, Z17, Z17
-	VFMADD231PS Z17, Z16, Z2
-	VCMPPS      $0x11, 64(DX)(R12*1), Z0, K2
-	VMOVUPS.Z   64(AX)(R12*1), K2, Z16
-	VMOVUPS     Z16, 64(AX)(R12*1)
-	VADDPS      Z16, Z4, Z4
-	VMOVUPS     64(CX)(R12*1), Z17
-	VSUBPS      Z6, Z17, Z17
-	VFMADD231PS Z17, Z16, Z5
-	VCMPPS      $0x11, 128(DX)(R12*1), Z0, K2
-	VMOVUPS.Z   128(AX)(R12*1), K2, Z16
-	VMOVUPS     Z16, 128(AX)(R12*1)
-	VADDPS      Z16, Z7, Z7
-	VMOVUPS     128(CX)(R12*1), Z17
-	VSUBPS      Z9, Z17, Z17
-	VFMADD231PS Z17, Z16, Z8
-	VCMPPS      $0x11, 192(DX)(R12*1), Z0, K2
-	VMOVUPS.Z   192(AX)(R12*1), K2, Z16
-	VMOVUPS     Z16, 192(AX)(R12*1)
-	VADDPS      Z16, Z10, Z10
-	VMOVUPS     192(CX)(R12*1), Z17
-	VSUBPS      Z12, Z17, Z17
-	VFMADD231PS Z17, Z16, Z11
-	VCMPPS      $0x11, 256(DX)(R12*1), Z0, K2
-	VMOVUPS.Z   256(AX)(R12*1), K2, Z16
-	VMOVUPS     Z16, 256(AX)(R12*1)
-	VADDPS      Z16, Z13, Z13
-	VMOVUPS     256(CX)(R12*1), Z17
-	VSUBPS      Z15, Z17, Z17
-	VFMADD231PS Z17, Z16, Z14
-	ADDQ        R10, R12
-	DECQ        R13
-	JNZ         positions3
-	VMOVUPS     Z1, (BX)(R11*1)
-	VMOVUPS     Z2, (SI)(R11*1)
-	VMOVUPS     Z4, 64(BX)(R11*1)
-	VMOVUPS     Z5, 64(SI)(R11*1)
-	VMOVUPS     Z7, 128(BX)(R11*1)
-	VMOVUPS     Z8, 128(SI)(R11*1)
-	VMOVUPS     Z10, 192(BX)(R11*1)
-	VMOVUPS     Z11, 192(SI)(R11*1)
-	VMOVUPS     Z13, 256(BX)(R11*1)
-	VMOVUPS     Z14, 256(SI)(R11*1)
-	ADDQ        $0x00000140, R11
-	SUBQ        $0x00000050, R9
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    R9, $0x00000010
-	JLT     rest5
-	VMOVUPS (BX)(R11*1), Z1
-	VMOVUPS (SI)(R11*1), Z2
-	VMOVUPS (DI)(R11*1), Z3
-	MOVQ    R11, R12
-	MOVQ    R8, R13
-
-positions6:
-	VCMPPS      $0x11, (DX)(R12*1), Z0, K2
-	VMOVUPS.Z   (AX)(R12*1), K2, Z4
-	VMOVUPS     Z4, (AX)(R12*1)
-	VADDPS      Z4, Z1, Z1
-	VMOVUPS     (CX)(R12*1), Z5
-	VSUBPS      Z3, Z5, Z5
-	VFMADD231PS Z5, Z4, Z2
-	ADDQ        R10, R12
-	DECQ        R13
-	JNZ         positions6
-	VMOVUPS     Z1, (BX)(R11*1)
-	VMOVUPS     Z2, (SI)(R11*1)
-	ADDQ        $0x00000040, R11
-	SUBQ        $0x00000010, R9
-	JMP         group4
-
-rest5:
-	TESTQ     R9, R9
-	JZ        done7
-	VMOVUPS.Z (BX)(R11*1), K1, Z1
-	VMOVUPS.Z (SI)(R11*1), K1, Z2
-	VMOVUPS.Z (DI)(R11*1), K1, Z3
-	MOVQ      R11, DI
-
-positions8:
-	VMOVUPS.Z   (DX)(DI*1), K1, Z4
-	VCMPPS      $0x11, Z4, Z0, K2
-	VMOVUPS.Z   (AX)(DI*1), K2, Z4
-	VMOVUPS     Z4, K1, (AX)(DI*1)
-	VADDPS      Z4, Z1, Z1
-	VMOVUPS.Z   (CX)(DI*1), K1, Z5
-	VSUBPS      Z3, Z5, Z5
-	VFMADD231PS Z5, Z4, Z2
-	ADDQ        R10, DI
-	DECQ        R8
-	JNZ         positions8
-	VMOVUPS     Z1, K1, (BX)(R11*1)
-	VMOVUPS     Z2, K1, (SI)(R11*1)
-
-done7:
-	VZEROUPPER
-	RET
-
-// func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
-// Requires: AVX, AVX512F
-TEXT ·channelLastNormApplyAVX512(SB), NOSPLIT, $0-80
-	MOVQ    dz+0(FP), AX
-	MOVQ    dy+8(FP), CX
-	MOVQ    z+16(FP), DX
-	MOVQ    p+32(FP), BX
-	MOVQ    q+40(FP), SI
-	MOVQ    mean+24(FP), DI
-	MOVQ    r+48(FP), R8
-	MOVQ    n+56(FP), R9
-	MOVQ    c+64(FP), R10
-	MOVQ    stride+72(FP), R11
-	SHLQ    $0x02, R11
-	MOVQ    R10, R12
-	ANDQ    $0x0000000f, R12
-	LEAQ    bitmask<>+0(SB), R13
-	MOVWLZX (R13)(R12*2), R12
-	KMOVW   R12, K1
-	XORQ    R12, R12
-
-group1:
-	CMPQ    R10, $0x00000050
-	JLT     rest2
-	VMOVUPS (BX)(R12*1), Z0
-	VMOVUPS (SI)(R12*1), Z1
-	VMOVUPS (DI)(R12*1), Z2
-	VMOVUPS (R8)(R12*1), Z3
-	VMOVUPS 64(BX)(R12*1), Z4
-	VMOVUPS 64(SI)(R12*1), Z5
-	VMOVUPS 64(DI)(R12*1), Z6
-	VMOVUPS 64(R8)(R12*1), Z7
-	VMOVUPS 128(BX)(R12*1), Z8
-	VMOVUPS 128(SI)(R12*1), Z9
-	VMOVUPS 128(DI)(R12*1), Z10
-	VMOVUPS 128(R8)(R12*1), Z11
-	VMOVUPS 192(BX)(R12*1), Z12
-	VMOVUPS 192(SI)(R12*1), Z13
-	VMOVUPS 192(DI)(R12*1), Z14
-	VMOVUPS 192(R8)(R12*1), Z15
-	VMOVUPS 256(BX)(R12*1), Z16
-	VMOVUPS 256(SI)(R12*1), Z17
-	VMOVUPS 256(DI)(R12*1), Z18
-	VMOVUPS 256(R8)(R12*1), Z19
-	MOVQ    R12, R13
-	MOVQ    R9, R14
-
-positions3:
-	VMOVUPS     (DX)(R13*1), Z20
-	VSUBPS      Z2, Z20, Z20
-	VFMADD213PS Z3, Z1, Z20
-	VFMADD231PS (CX)(R13*1), Z0, Z20
-	VMOVUPS     Z20, (AX)(R13*1)
-	VMOVUPS     64(DX)(R13*1), Z20
-	VSUBPS      Z6, Z20, Z20
-	VFMADD213PS Z7, Z5, Z20
-	VFMADD231PS 64(CX)(R13*1), Z4, Z20
-	VMOVUPS     Z20, 64(AX)(R13*1)
-	VMOVUPS     128(DX)(R13*1), Z20
-	VSUBPS      Z10, Z20, Z20
-	VFMADD213PS Z11, Z9, Z20
-	VFMADD231PS 128(CX)(R13*1), Z8, Z20
-	VMOVUPS     Z20, 128(AX)(R13*1)
-	VMOVUPS     192(DX)(R13*1), Z20
-	VSUBPS      Z14, Z20, Z20
-	VFMADD213PS Z15, Z13, Z20
-	VFMADD231PS 192(CX)(R13*1), Z12, Z20
-	VMOVUPS     Z20, 192(AX)(R13*1)
-	VMOVUPS     256(DX)(R13*1), Z20
-	VSUBPS      Z18, Z20, Z20
-	VFMADD213PS Z19, Z17, Z20
-	VFMADD231PS 256(CX)(R13*1), Z16, Z20
-	VMOVUPS     Z20, 256(AX)(R13*1)
-	ADDQ        R11, R13
-	DECQ        R14
-	JNZ         positions3
-	ADDQ        $0x00000140, R12
-	SUBQ        $0x00000050, R10
-	JMP         group1
-
-rest2:
-group4:
-	CMPQ    R10, $0x00000010
-	JLT     rest5
-	VMOVUPS (BX)(R12*1), Z0
-	VMOVUPS (SI)(R12*1), Z1
-	VMOVUPS (DI)(R12*1), Z2
-	VMOVUPS (R8)(R12*1), Z3
-	MOVQ    R12, R13
-	MOVQ    R9, R14
-
-positions6:
-	VMOVUPS     (DX)(R13*1), Z4
-	VSUBPS      Z2, Z4, Z4
-	VFMADD213PS Z3, Z1, Z4
-	VFMADD231PS (CX)(R13*1), Z0, Z4
-	VMOVUPS     Z4, (AX)(R13*1)
-	ADDQ        R11, R13
-	DECQ        R14
-	JNZ         positions6
-	ADDQ        $0x00000040, R12
-	SUBQ        $0x00000010, R10
-	JMP         group4
-
-rest5:
-	TESTQ     R10, R10
-	JZ        done7
-	VMOVUPS.Z (BX)(R12*1), K1, Z0
-	VMOVUPS.Z (SI)(R12*1), K1, Z1
-	VMOVUPS.Z (DI)(R12*1), K1, Z2
-	VMOVUPS.Z (R8)(R12*1), K1, Z3
-	MOVQ      R12, BX
-	MOVQ      R9, SI
-
-positions8:
-	VMOVUPS.Z   (DX)(BX*1), K1, Z4
-	VSUBPS      Z2, Z4, Z4
-	VFMADD213PS Z3, Z1, Z4
-	VMOVUPS.Z   (CX)(BX*1), K1, Z5
-	VFMADD231PS Z5, Z0, Z4
-	VMOVUPS     Z4, K1, (AX)(BX*1)
-	ADDQ        R11, BX
-	DECQ        SI
-	JNZ         positions8
-
-done7:
-	VZEROUPPER
-	RET
-
-// func axpyAVX512(y *float32, x *float32, n int, a float32)
-// Requires: AVX, AVX512F
-TEXT ·axpyAVX512(SB), NOSPLIT, $0-28
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS a+24(FP), Z0
-	MOVQ         n+16(FP), DX
-	MOVQ         DX, BX
-	ANDQ         $0x0000000f, BX
-	LEAQ         bitmask<>+0(SB), SI
-	MOVWLZX      (SI)(BX*2), BX
-	KMOVW        BX, K1
-	XORQ         BX, BX
-
-vectors1:
-	CMPQ        DX, $0x00000020
-	JLT         rest2
-	VMOVUPS     (AX)(BX*1), Z1
-	VFMADD231PS (CX)(BX*1), Z0, Z1
-	VMOVUPS     Z1, (AX)(BX*1)
-	VMOVUPS     64(AX)(BX*1), Z1
-	VFMADD231PS 64(CX)(BX*1), Z0, Z1
-	VMOVUPS     Z1, 64(AX)(BX*1)
-	ADDQ        $0x00000080, BX
-	SUBQ        $0x00000020, DX
-	JMP         vectors1
-
-rest2:
-vectors3:
-	CMPQ        DX, $0x00000010
-	JLT         rest4
-	VMOVUPS     (AX)(BX*1), Z1
-	VFMADD231PS (CX)(BX*1), Z0, Z1
-	VMOVUPS     Z1, (AX)(BX*1)
-	ADDQ        $0x00000040, BX
-	SUBQ        $0x00000010, DX
-	JMP         vectors3
-
-rest4:
-	TESTQ       DX, DX
-	JZ          done5
-	VMOVUPS.Z   (AX)(BX*1), K1, Z1
-	VMOVUPS.Z   (CX)(BX*1), K1, Z2
-	VFMADD231PS Z2, Z0, Z1
-	VMOVUPS     Z1, K1, (AX)(BX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func reluGradAVX512(dy *float32, y *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·reluGradAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dy+0(FP), AX
-	MOVQ    y+8(FP), CX
-	VPXORD  Z0, Z0, Z0
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, BX
-	ANDQ    $0x0000000f, BX
-	LEAQ    bitmask<>+0(SB), SI
-	MOVWLZX (SI)(BX*2), BX
-	KMOVW   BX, K1
-	XORQ    BX, BX
-
-vectors1:
-	CMPQ      DX, $0x00000020
-	JLT       rest2
-	VCMPPS    $0x11, (CX)(BX*1), Z0, K2
-	VMOVUPS.Z (AX)(BX*1), K2, Z1
-	VMOVUPS   Z1, (AX)(BX*1)
-	VCMPPS    $0x11, 64(CX)(BX*1), Z0, K2
-	VMOVUPS.Z 64(AX)(BX*1), K2, Z1
-	VMOVUPS   Z1, 64(AX)(BX*1)
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000020, DX
-	JMP       vectors1
-
-rest2:
-vectors3:
-	CMPQ      DX, $0x00000010
-	JLT       rest4
-	VCMPPS    $0x11, (CX)(BX*1), Z0, K2
-	VMOVUPS.Z (AX)(BX*1), K2, Z1
-	VMOVUPS   Z1, (AX)(BX*1)
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, DX
-	JMP       vectors3
-
-rest4:
-	TESTQ     DX, DX
-	JZ        done5
-	VMOVUPS.Z (CX)(BX*1), K1, Z1
-	VCMPPS    $0x11, Z1, Z0, K2
-	VMOVUPS.Z (AX)(BX*1), K2, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func sgdAVX512(w *float32, dy *float32, n int, lr float32, decay float32)
-// Requires: AVX, AVX512F
-TEXT ·sgdAVX512(SB), NOSPLIT, $0-32
-	MOVQ         w+0(FP), AX
-	MOVQ         dy+8(FP), CX
-	VBROADCASTSS lr+24(FP), Z0
-	VBROADCASTSS decay+28(FP), Z1
-	MOVQ         n+16(FP), DX
-	MOVQ         DX, BX
-	ANDQ         $0x0000000f, BX
-	LEAQ         bitmask<>+0(SB), SI
-	MOVWLZX      (SI)(BX*2), BX
-	KMOVW        BX, K1
-	XORQ         BX, BX
-
-vectors1:
-	CMPQ         DX, $0x00000020
-	JLT          rest2
-	VMOVUPS      (AX)(BX*1), Z2
-	VMOVUPS      (CX)(BX*1), Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VFNMADD231PS Z3, Z0, Z2
-	VMOVUPS      Z2, (AX)(BX*1)
-	VMOVUPS      64(AX)(BX*1), Z2
-	VMOVUPS      64(CX)(BX*1), Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VFNMADD231PS Z3, Z0, Z2
-	VMOVUPS      Z2, 64(AX)(BX*1)
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000020, DX
-	JMP          vectors1
-
-rest2:
-vectors3:
-	CMPQ         DX, $0x00000010
-	JLT          rest4
-	VMOVUPS      (AX)(BX*1), Z2
-	VMOVUPS      (CX)(BX*1), Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VFNMADD231PS Z3, Z0, Z2
-	VMOVUPS      Z2, (AX)(BX*1)
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, DX
-	JMP          vectors3
-
-rest4:
-	TESTQ        DX, DX
-	JZ           done5
-	VMOVUPS.Z    (AX)(BX*1), K1, Z2
-	VMOVUPS.Z    (CX)(BX*1), K1, Z3
-	VFMADD231PS  Z2, Z1, Z3
-	VFNMADD231PS Z3, Z0, Z2
-	VMOVUPS      Z2, K1, (AX)(BX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func momentumAVX512(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32)
-// Requires: AVX, AVX512F
-TEXT ·momentumAVX512(SB), NOSPLIT, $0-44
-	MOVQ         w+0(FP), AX
-	MOVQ         dy+8(FP), CX
-	MOVQ         m+16(FP), DX
-	VBROADCASTSS lr+32(FP), Z0
-	VBROADCASTSS decay+36(FP), Z1
-	VBROADCASTSS mu+40(FP), Z2
-	MOVQ         n+24(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $0x0000000f, SI
-	LEAQ         bitmask<>+0(SB), DI
-	MOVWLZX      (DI)(SI*2), SI
-	KMOVW        SI, K1
-	XORQ         SI, SI
-
-vectors1:
-	CMPQ         BX, $0x00000020
-	JLT          rest2
-	VMOVUPS      (AX)(SI*1), Z3
-	VMOVUPS      (CX)(SI*1), Z4
-	VFMADD231PS  Z3, Z1, Z4
-	VFMADD231PS  (DX)(SI*1), Z2, Z4
-	VMOVUPS      Z4, (DX)(SI*1)
-	VFNMADD231PS Z4, Z0, Z3
-	VMOVUPS      Z3, (AX)(SI*1)
-	VMOVUPS      64(AX)(SI*1), Z3
-	VMOVUPS      64(CX)(SI*1), Z4
-	VFMADD231PS  Z3, Z1, Z4
-	VFMADD231PS  64(DX)(SI*1), Z2, Z4
-	VMOVUPS      Z4, 64(DX)(SI*1)
-	VFNMADD231PS Z4, Z0, Z3
-	VMOVUPS      Z3, 64(AX)(SI*1)
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000020, BX
-	JMP          vectors1
-
-rest2:
-vectors3:
-	CMPQ         BX, $0x00000010
-	JLT          rest4
-	VMOVUPS      (AX)(SI*1), Z3
-	VMOVUPS      (CX)(SI*1), Z4
-	VFMADD231PS  Z3, Z1, Z4
-	VFMADD231PS  (DX)(SI*1), Z2, Z4
-	VMOVUPS      Z4, (DX)(SI*1)
-	VFNMADD231PS Z4, Z0, Z3
-	VMOVUPS      Z3, (AX)(SI*1)
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, BX
-	JMP          vectors3
-
-rest4:
-	TESTQ        BX, BX
-	JZ           done5
-	VMOVUPS.Z    (AX)(SI*1), K1, Z3
-	VMOVUPS.Z    (CX)(SI*1), K1, Z4
-	VFMADD231PS  Z3, Z1, Z4
-	VMOVUPS.Z    (DX)(SI*1), K1, Z1
-	VFMADD231PS  Z1, Z2, Z4
-	VMOVUPS      Z4, K1, (DX)(SI*1)
-	VFNMADD231PS Z4, Z0, Z3
-	VMOVUPS      Z3, K1, (AX)(SI*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32)
-// Requires: AVX, AVX512F
-TEXT ·adamAVX512(SB), NOSPLIT, $0-68
-	MOVQ         w+0(FP), AX
-	MOVQ         dy+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         v+24(FP), BX
-	VBROADCASTSS step+40(FP), Z0
-	VBROADCASTSS decay+44(FP), Z1
-	VBROADCASTSS rest1+48(FP), Z2
-	VBROADCASTSS beta2+52(FP), Z3
-	VBROADCASTSS rest2+56(FP), Z4
-	VBROADCASTSS root+60(FP), Z5
-	VBROADCASTSS eps+64(FP), Z6
-	MOVQ         n+32(FP), SI
-	MOVQ         SI, DI
-	ANDQ         $0x0000000f, DI
-	LEAQ         bitmask<>+0(SB), R8
-	MOVWLZX      (R8)(DI*2), DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-
-vectors1:
-	CMPQ         SI, $0x00000020
-	JLT          rest2
-	VMOVUPS      (AX)(DI*1), Z7
-	VMOVUPS      (CX)(DI*1), Z8
-	VFMADD231PS  Z7, Z1, Z8
-	VMOVUPS      (DX)(DI*1), Z9
-	VSUBPS       Z9, Z8, Z10
-	VFMADD231PS  Z10, Z2, Z9
-	VMOVUPS      Z9, (DX)(DI*1)
-	VMULPS       (BX)(DI*1), Z3, Z10
-	VMULPS       Z8, Z8, Z8
-	VFMADD231PS  Z8, Z4, Z10
-	VMOVUPS      Z10, (BX)(DI*1)
-	VSQRTPS      Z10, Z10
-	VFMADD213PS  Z6, Z5, Z10
-	VDIVPS       Z10, Z9, Z9
-	VFNMADD231PS Z9, Z0, Z7
-	VMOVUPS      Z7, (AX)(DI*1)
-	VMOVUPS      64(AX)(DI*1), Z7
-	VMOVUPS      64(CX)(DI*1), Z8
-	VFMADD231PS  Z7, Z1, Z8
-	VMOVUPS      64(DX)(DI*1), Z9
-	VSUBPS       Z9, Z8, Z10
-	VFMADD231PS  Z10, Z2, Z9
-	VMOVUPS      Z9, 64(DX)(DI*1)
-	VMULPS       64(BX)(DI*1), Z3, Z10
-	VMULPS       Z8, Z8, Z8
-	VFMADD231PS  Z8, Z4, Z10
-	VMOVUPS      Z10, 64(BX)(DI*1)
-	VSQRTPS      Z10, Z10
-	VFMADD213PS  Z6, Z5, Z10
-	VDIVPS       Z10, Z9, Z9
-	VFNMADD231PS Z9, Z0, Z7
-	VMOVUPS      Z7, 64(AX)(DI*1)
-	ADDQ         $0x00000080, DI
-	SUBQ         $0x00000020, SI
-	JMP          vectors1
-
-rest2:
-vectors3:
-	CMPQ         SI, $0x00000010
-	JLT          rest4
-	VMOVUPS      (AX)(DI*1), Z7
-	VMOVUPS      (CX)(DI*1), Z8
-	VFMADD231PS  Z7, Z1, Z8
-	VMOVUPS      (DX)(DI*1), Z9
-	VSUBPS       Z9, Z8, Z10
-	VFMADD231PS  Z10, Z2, Z9
-	VMOVUPS      Z9, (DX)(DI*1)
-	VMULPS       (BX)(DI*1), Z3, Z10
-	VMULPS       Z8, Z8, Z8
-	VFMADD231PS  Z8, Z4, Z10
-	VMOVUPS      Z10, (BX)(DI*1)
-	VSQRTPS      Z10, Z10
-	VFMADD213PS  Z6, Z5, Z10
-	VDIVPS       Z10, Z9, Z9
-	VFNMADD231PS Z9, Z0, Z7
-	VMOVUPS      Z7, (AX)(DI*1)
-	ADDQ         $0x00000040, DI
-	SUBQ         $0x00000010, SI
-	JMP          vectors3
-
-rest4:
-	TESTQ        SI, SI
-	JZ           done5
-	VMOVUPS.Z    (AX)(DI*1), K1, Z7
-	VMOVUPS.Z    (CX)(DI*1), K1, Z8
-	VFMADD231PS  Z7, Z1, Z8
-	VMOVUPS.Z    (DX)(DI*1), K1, Z1
-	VSUBPS       Z1, Z8, Z9
-	VFMADD231PS  Z9, Z2, Z1
-	VMOVUPS      Z1, K1, (DX)(DI*1)
-	VMOVUPS.Z    (BX)(DI*1), K1, Z2
-	VMULPS       Z2, Z3, Z2
-	VMULPS       Z8, Z8, Z8
-	VFMADD231PS  Z8, Z4, Z2
-	VMOVUPS      Z2, K1, (BX)(DI*1)
-	VSQRTPS      Z2, Z2
-	VFMADD213PS  Z6, Z5, Z2
-	VDIVPS       Z2, Z1, Z1
-	VFNMADD231PS Z1, Z0, Z7
-	VMOVUPS      Z7, K1, (AX)(DI*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func dotAVX512(x *float32, y *float32, n int) (sum float64)
-// Requires: AVX, AVX512F, SSE2
-TEXT ·dotAVX512(SB), NOSPLIT, $0-32
-	MOVQ    x+0(FP), AX
-	MOVQ    y+8(FP), CX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, BX
-	ANDQ    $0x0000000f, BX
-	LEAQ    bitmask<>+0(SB), SI
-	MOVWLZX (SI)(BX*2), BX
-	KMOVW   BX, K1
-	XORQ    BX, BX
-
-vectors1:
-	CMPQ        DX, $0x00000020
-	JLT         rest2
-	VCVTPS2PD   (AX)(BX*1), Z4
-	VCVTPS2PD   32(AX)(BX*1), Z5
-	VCVTPS2PD   (CX)(BX*1), Z6
-	VCVTPS2PD   32(CX)(BX*1), Z7
-	VFMADD231PD Z4, Z6, Z0
-	VFMADD231PD Z5, Z7, Z1
-	VCVTPS2PD   64(AX)(BX*1), Z4
-	VCVTPS2PD   96(AX)(BX*1), Z5
-	VCVTPS2PD   64(CX)(BX*1), Z6
-	VCVTPS2PD   96(CX)(BX*1), Z7
-	VFMADD231PD Z4, Z6, Z2
-	VFMADD231PD Z5, Z7, Z3
-	ADDQ        $0x00000080, BX
-	SUBQ        $0x00000020, DX
-	JMP         vectors1
-
-rest2:
-vectors3:
-	CMPQ        DX, $0x00000010
-	JLT         rest4
-	VCVTPS2PD   (AX)(BX*1), Z4
-	VCVTPS2PD   32(AX)(BX*1), Z5
-	VCVTPS2PD   (CX)(BX*1), Z6
-	VCVTPS2PD   32(CX)(BX*1), Z7
-	VFMADD231PD Z4, Z6, Z0
-	VFMADD231PD Z5, Z7, Z1
-	ADDQ        $0x00000040, BX
-	SUBQ        $0x00000010, DX
-	JMP         vectors3
-
-rest4:
-	TESTQ         DX, DX
-	JZ            done5
-	VMOVUPS.Z     (AX)(BX*1), K1, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y4, Z4
-	VCVTPS2PD     Y5, Z5
-	VMOVUPS.Z     (CX)(BX*1), K1, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y7
-	VCVTPS2PD     Y6, Z6
-	VCVTPS2PD     Y7, Z7
-	VFMADD231PD   Z4, Z6, Z0
-	VFMADD231PD   Z5, Z7, Z1
-
-done5:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VUNPCKHPD     X0, X0, X1
-	VADDSD        X1, X0, X0
-	MOVSD         X0, sum+24(FP)
-	VZEROUPPER
-	RET
-
-// func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·sigmoidErrorAVX512(SB), NOSPLIT, $0-40
-	MOVQ    y+0(FP), AX
-	MOVQ    t+8(FP), CX
-	MOVQ    in+16(FP), DX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    n+24(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $0x0000000f, SI
-	LEAQ    bitmask<>+0(SB), DI
-	MOVWLZX (DI)(SI*2), SI
-	KMOVW   SI, K1
-	XORQ    SI, SI
-
-vectors1:
-	CMPQ          BX, $0x00000020
-	JLT           rest2
-	VMOVUPS       (AX)(SI*1), Z4
-	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
-	VMOVUPS       sigmoidvalues<>+64(SB), Z6
-	VMAXPS        Z5, Z6, Z5
-	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
-	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
-	VCVTTPS2DQ    Z6, Z6
-	VCVTDQ2PS     Z6, Z7
-	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
-	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+512(SB), Z7
-	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
-	VPSLLD        $0x17, Z6, Z6
-	VMULPS        Z6, Z7, Z7
-	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+384(SB), Z6
-	VPMOVD2M      Z4, K2
-	VMOVAPS       Z7, K2, Z6
-	VDIVPS        Z5, Z6, Z6
-	VMOVUPS       Z6, (AX)(SI*1)
-	VMOVUPS       (CX)(SI*1), Z4
-	VSUBPS        Z6, Z4, Z4
-	VMULPS        (DX)(SI*1), Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y4, Z4
-	VCVTPS2PD     Y5, Z5
-	VFMADD231PD   Z4, Z4, Z0
-	VFMADD231PD   Z5, Z5, Z1
-	VMOVUPS       64(AX)(SI*1), Z4
-	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
-	VMOVUPS       sigmoidvalues<>+64(SB), Z6
-	VMAXPS        Z5, Z6, Z5
-	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
-	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
-	VCVTTPS2DQ    Z6, Z6
-	VCVTDQ2PS     Z6, Z7
-	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
-	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+512(SB), Z7
-	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
-	VPSLLD        $0x17, Z6, Z6
-	VMULPS        Z6, Z7, Z7
-	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+384(SB), Z6
-	VPMOVD2M      Z4, K2
-	VMOVAPS       Z7, K2, Z6
-	VDIVPS        Z5, Z6, Z6
-	VMOVUPS       Z6, 64(AX)(SI*1)
-	VMOVUPS       64(CX)(SI*1), Z4
-	VSUBPS        Z6, Z4, Z4
-	VMULPS        64(DX)(SI*1), Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y4, Z4
-	VCVTPS2PD     Y5, Z5
-	VFMADD231PD   Z4, Z4, Z2
-	VFMADD231PD   Z5, Z5, Z3
-	ADDQ          $0x00000080, SI
-	SUBQ          $0x00000020, BX
-	JMP           vectors1
-
-rest2:
-vectors3:
-	CMPQ          BX, $0x00000010
-	JLT           rest4
-	VMOVUPS       (AX)(SI*1), Z4
-	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
-	VMOVUPS       sigmoidvalues<>+64(SB), Z6
-	VMAXPS        Z5, Z6, Z5
-	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
-	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
-	VCVTTPS2DQ    Z6, Z6
-	VCVTDQ2PS     Z6, Z7
-	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
-	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+512(SB), Z7
-	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
-	VPSLLD        $0x17, Z6, Z6
-	VMULPS        Z6, Z7, Z7
-	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+384(SB), Z6
-	VPMOVD2M      Z4, K2
-	VMOVAPS       Z7, K2, Z6
-	VDIVPS        Z5, Z6, Z6
-	VMOVUPS       Z6, (AX)(SI*1)
-	VMOVUPS       (CX)(SI*1), Z4
-	VSUBPS        Z6, Z4, Z4
-	VMULPS        (DX)(SI*1), Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y4, Z4
-	VCVTPS2PD     Y5, Z5
-	VFMADD231PD   Z4, Z4, Z0
-	VFMADD231PD   Z5, Z5, Z1
-	ADDQ          $0x00000040, SI
-	SUBQ          $0x00000010, BX
-	JMP           vectors3
-
-rest4:
-	TESTQ         BX, BX
-	JZ            done5
-	VMOVUPS.Z     (AX)(SI*1), K1, Z4
-	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
-	VMOVUPS       sigmoidvalues<>+64(SB), Z6
-	VMAXPS        Z5, Z6, Z5
-	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
-	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
-	VCVTTPS2DQ    Z6, Z6
-	VCVTDQ2PS     Z6, Z7
-	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
-	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+512(SB), Z7
-	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
-	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
-	VPSLLD        $0x17, Z6, Z6
-	VMULPS        Z6, Z7, Z7
-	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
-	VMOVUPS       sigmoidvalues<>+384(SB), Z6
-	VPMOVD2M      Z4, K2
-	VMOVAPS       Z7, K2, Z6
-	VDIVPS        Z5, Z6, Z6
-	VMOVUPS       Z6, K1, (AX)(SI*1)
-	VMOVUPS.Z     (CX)(SI*1), K1, Z4
-	VSUBPS        Z6, Z4, Z4
-	VMOVUPS.Z     (DX)(SI*1), K1, Z5
-	VMULPS        Z5, Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y4, Z4
-	VCVTPS2PD     Y5, Z5
-	VFMADD231PD   Z4, Z4, Z0
-	VFMADD231PD   Z5, Z5, Z1
-
-done5:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VUNPCKHPD     X0, X0, X1
-	VADDSD        X1, X0, X0
-	MOVSD         X0, sum+32(FP)
-	VZEROUPPER
-	RET
-
-// func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
-// Requires: AVX, AVX512F
-TEXT ·sigmoidErrorGradAVX512(SB), NOSPLIT, $0-44
-	MOVQ         d+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         t+16(FP), DX
-	MOVQ         in+24(FP), BX
-	VBROADCASTSS f+40(FP), Z0
-	MOVQ         n+32(FP), SI
-	MOVQ         SI, DI
-	ANDQ         $0x0000000f, DI
-	LEAQ         bitmask<>+0(SB), R8
-	MOVWLZX      (R8)(DI*2), DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-
-vectors1:
-	CMPQ    SI, $0x00000020
-	JLT     rest2
-	VMOVUPS (CX)(DI*1), Z1
-	VSUBPS  (DX)(DI*1), Z1, Z2
-	VMULPS  (BX)(DI*1), Z2, Z2
-	VMULPS  Z0, Z2, Z2
-	VMOVUPS sigmoidvalues<>+384(SB), Z3
-	VSUBPS  Z1, Z3, Z3
-	VMULPS  Z1, Z3, Z3
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, (AX)(DI*1)
-	VMOVUPS 64(CX)(DI*1), Z1
-	VSUBPS  64(DX)(DI*1), Z1, Z2
-	VMULPS  64(BX)(DI*1), Z2, Z2
-	VMULPS  Z0, Z2, Z2
-	VMOVUPS sigmoidvalues<>+384(SB), Z3
-	VSUBPS  Z1, Z3, Z3
-	VMULPS  Z1, Z3, Z3
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, 64(AX)(DI*1)
-	ADDQ    $0x00000080, DI
-	SUBQ    $0x00000020, SI
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    SI, $0x00000010
-	JLT     rest4
-	VMOVUPS (CX)(DI*1), Z1
-	VSUBPS  (DX)(DI*1), Z1, Z2
-	VMULPS  (BX)(DI*1), Z2, Z2
-	VMULPS  Z0, Z2, Z2
-	VMOVUPS sigmoidvalues<>+384(SB), Z3
-	VSUBPS  Z1, Z3, Z3
-	VMULPS  Z1, Z3, Z3
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, (AX)(DI*1)
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, SI
-	JMP     vectors3
-
-rest4:
-	TESTQ     SI, SI
-	JZ        done5
-	VMOVUPS.Z (CX)(DI*1), K1, Z1
-	VMOVUPS.Z (DX)(DI*1), K1, Z2
-	VSUBPS    Z2, Z1, Z2
-	VMOVUPS.Z (BX)(DI*1), K1, Z3
-	VMULPS    Z3, Z2, Z2
-	VMULPS    Z0, Z2, Z2
-	VMOVUPS   sigmoidvalues<>+384(SB), Z0
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z1, Z0, Z0
-	VMULPS    Z0, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)(DI*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func laneSumsAVX512(dst *float32, src *float32, groups int)
-// Requires: AVX
-TEXT ·laneSumsAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ groups+16(FP), DX
-
-group1:
-	VMOVUPS    (CX), Y0
-	VADDPS     32(CX), Y0, Y0
-	VMOVUPS    64(CX), Y1
-	VADDPS     96(CX), Y1, Y1
-	VMOVUPS    128(CX), Y2
-	VADDPS     160(CX), Y2, Y2
-	VMOVUPS    192(CX), Y3
-	VADDPS     224(CX), Y3, Y3
-	VMOVUPS    256(CX), Y4
-	VADDPS     288(CX), Y4, Y4
-	VMOVUPS    320(CX), Y5
-	VADDPS     352(CX), Y5, Y5
-	VMOVUPS    384(CX), Y6
-	VADDPS     416(CX), Y6, Y6
-	VMOVUPS    448(CX), Y7
-	VADDPS     480(CX), Y7, Y7
-	VHADDPS    Y1, Y0, Y0
-	VHADDPS    Y3, Y2, Y2
-	VHADDPS    Y5, Y4, Y4
-	VHADDPS    Y7, Y6, Y6
-	VHADDPS    Y2, Y0, Y0
-	VHADDPS    Y6, Y4, Y4
-	VPERM2F128 $0x20, Y4, Y0, Y1
-	VPERM2F128 $0x31, Y4, Y0, Y0
-	VADDPS     Y0, Y1, Y1
-	VMOVUPS    Y1, (AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x20, AX
-	DECQ       DX
-	JNZ        group1
-	VZEROUPPER
-	RET
-
-// func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
-// Requires: AVX, AVX512F
-TEXT ·normaliseAVX512(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         gamma+16(FP), DX
-	MOVQ         beta+24(FP), BX
-	VBROADCASTSS mean+40(FP), Z0
-	VBROADCASTSS scale+44(FP), Z1
-	MOVQ         n+32(FP), SI
-	MOVQ         SI, DI
-	ANDQ         $0x0000000f, DI
-	LEAQ         bitmask<>+0(SB), R8
-	MOVWLZX      (R8)(DI*2), DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-
-vectors1:
-	CMPQ        SI, $0x00000020
-	JLT         rest2
-	VMOVUPS     (CX)(DI*1), Z2
-	VSUBPS      Z0, Z2, Z2
-	VMULPS      Z1, Z2, Z2
-	VMOVUPS     (DX)(DI*1), Z3
-	VFMADD213PS (BX)(DI*1), Z3, Z2
-	VMOVUPS     Z2, (AX)(DI*1)
-	VMOVUPS     64(CX)(DI*1), Z2
-	VSUBPS      Z0, Z2, Z2
-	VMULPS      Z1, Z2, Z2
-	VMOVUPS     64(DX)(DI*1), Z3
-	VFMADD213PS 64(BX)(DI*1), Z3, Z2
-	VMOVUPS     Z2, 64(AX)(DI*1)
-	ADDQ        $0x00000080, DI
-	SUBQ        $0x00000020, SI
-	JMP         vectors1
-
-rest2:
-vectors3:
-	CMPQ        SI, $0x00000010
-	JLT         rest4
-	VMOVUPS     (CX)(DI*1), Z2
-	VSUBPS      Z0, Z2, Z2
-	VMULPS      Z1, Z2, Z2
-	VMOVUPS     (DX)(DI*1), Z3
-	VFMADD213PS (BX)(DI*1), Z3, Z2
-	VMOVUPS     Z2, (AX)(DI*1)
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x00000010, SI
-	JMP         vectors3
-
-rest4:
-	TESTQ       SI, SI
-	JZ          done5
-	VMOVUPS.Z   (CX)(DI*1), K1, Z2
-	VSUBPS      Z0, Z2, Z2
-	VMULPS      Z1, Z2, Z2
-	VMOVUPS.Z   (DX)(DI*1), K1, Z0
-	VMOVUPS.Z   (BX)(DI*1), K1, Z1
-	VFMADD213PS Z1, Z0, Z2
-	VMOVUPS     Z2, K1, (AX)(DI*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func softmaxAVX512(x *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·softmaxAVX512(SB), NOSPLIT, $0-16
-	MOVQ    x+0(FP), AX
-	VMOVUPS tokenvalues<>+192(SB), Z0
-	VMOVUPS tokenvalues<>+192(SB), Z1
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, DX
-	ANDQ    $0x0000000f, DX
-	LEAQ    bitmask<>+0(SB), BX
-	MOVWLZX (BX)(DX*2), DX
-	KMOVW   DX, K1
-	XORQ    DX, DX
-
-vectors1:
-	CMPQ    CX, $0x00000020
-	JLT     rest2
-	VMOVUPS (AX)(DX*1), Z2
-	VMAXPS  Z2, Z0, Z0
-	VMOVUPS 64(AX)(DX*1), Z2
-	VMAXPS  Z2, Z1, Z1
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, CX
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    CX, $0x00000010
-	JLT     rest4
-	VMOVUPS (AX)(DX*1), Z2
-	VMAXPS  Z2, Z0, Z0
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
-	JMP     vectors3
-
-rest4:
-	TESTQ     CX, CX
-	JZ        done5
-	VMOVUPS.Z (AX)(DX*1), K1, Z2
-	VMAXPS    Z2, Z0, K1, Z0
-
-done5:
-	VMAXPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VMAXPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VMAXPS        X1, X0, X0
-	VBROADCASTSS  X0, Z0
-	VPXORD        Z3, Z3, Z3
-	VPXORD        Z4, Z4, Z4
-	MOVQ          n+8(FP), CX
-	MOVQ          CX, DX
-	ANDQ          $0x0000000f, DX
-	LEAQ          bitmask<>+0(SB), BX
-	MOVWLZX       (BX)(DX*2), DX
-	KMOVW         DX, K1
-	XORQ          DX, DX
-
-vectors6:
-	CMPQ         CX, $0x00000020
-	JLT          rest7
-	VMOVUPS      (AX)(DX*1), Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z5
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z5
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS      Z5, (AX)(DX*1)
-	VMOVUPS      64(AX)(DX*1), Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z5
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z5
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z5, 64(AX)(DX*1)
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, CX
-	JMP          vectors6
-
-rest7:
-vectors8:
-	CMPQ         CX, $0x00000010
-	JLT          rest9
-	VMOVUPS      (AX)(DX*1), Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z5
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z5
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS      Z5, (AX)(DX*1)
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, CX
-	JMP          vectors8
-
-rest9:
-	TESTQ        CX, CX
-	JZ           done10
-	VMOVUPS.Z    (AX)(DX*1), K1, Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z0
-	VMAXPS       Z1, Z0, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z0
-	VSUBPS       sigmoidvalues<>+192(SB), Z0, Z0
-	VCVTTPS2DQ   Z0, Z0
-	VCVTDQ2PS    Z0, Z2
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z2, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z2, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z2
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
-	VPADDD       sigmoidvalues<>+448(SB), Z0, Z0
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS       Z0, Z2, Z2
-	VMOVUPS.Z    Z2, K1, Z2
-	VADDPS       Z2, Z3, Z3
-	VMOVUPS      Z2, K1, (AX)(DX*1)
-
-done10:
-	VADDPS        Z4, Z3, Z3
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPS        X0, X3, X3
-	VMOVHLPS      X3, X3, X0
-	VADDPS        X0, X3, X3
-	VMOVSHDUP     X3, X0
-	VADDPS        X0, X3, X3
-	VBROADCASTSS  X3, Z0
-	VMOVUPS       tokenvalues<>+0(SB), Z1
-	VDIVPS        Z0, Z1, Z1
-	MOVQ          n+8(FP), CX
-	MOVQ          CX, DX
-	ANDQ          $0x0000000f, DX
-	LEAQ          bitmask<>+0(SB), BX
-	MOVWLZX       (BX)(DX*2), DX
-	KMOVW         DX, K1
-	XORQ          DX, DX
-
-vectors11:
-	CMPQ    CX, $0x00000020
-	JLT     rest12
-	VMULPS  (AX)(DX*1), Z1, Z0
-	VMOVUPS Z0, (AX)(DX*1)
-	VMULPS  64(AX)(DX*1), Z1, Z0
-	VMOVUPS Z0, 64(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, CX
-	JMP     vectors11
-
-rest12:
-vectors13:
-	CMPQ    CX, $0x00000010
-	JLT     rest14
-	VMULPS  (AX)(DX*1), Z1, Z0
-	VMOVUPS Z0, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
-	JMP     vectors13
-
-rest14:
-	TESTQ     CX, CX
-	JZ        done15
-	VMOVUPS.Z (AX)(DX*1), K1, Z0
-	VMULPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(DX*1)
-
-done15:
-	VZEROUPPER
-	RET
-
-// func geluAVX512(x *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·geluAVX512(SB), NOSPLIT, $0-16
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, DX
-	ANDQ    $0x0000000f, DX
-	LEAQ    bitmask<>+0(SB), BX
-	MOVWLZX (BX)(DX*2), DX
-	KMOVW   DX, K1
-	XORQ    DX, DX
-
-vectors1:
-	CMPQ         CX, $0x00000020
-	JLT          rest2
-	VMOVUPS      (AX)(DX*1), Z0
-	VPANDD       tokenvalues<>+64(SB), Z0, Z1
-	VMOVUPS      tokenvalues<>+0(SB), Z2
-	VMOVAPS      Z2, Z3
-	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z2
-	VMOVUPS      tokenvalues<>+384(SB), Z3
-	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z1, Z1, Z1
-	VMULPS       tokenvalues<>+128(SB), Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z3, Z0, Z1
-	VPMOVD2M     Z0, K2
-	VMOVAPS      Z3, K2, Z1
-	VMOVUPS      Z1, (AX)(DX*1)
-	VMOVUPS      64(AX)(DX*1), Z0
-	VPANDD       tokenvalues<>+64(SB), Z0, Z1
-	VMOVUPS      tokenvalues<>+0(SB), Z2
-	VMOVAPS      Z2, Z3
-	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z2
-	VMOVUPS      tokenvalues<>+384(SB), Z3
-	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z1, Z1, Z1
-	VMULPS       tokenvalues<>+128(SB), Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z3, Z0, Z1
-	VPMOVD2M     Z0, K2
-	VMOVAPS      Z3, K2, Z1
-	VMOVUPS      Z1, 64(AX)(DX*1)
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, CX
-	JMP          vectors1
-
-rest2:
-vectors3:
-	CMPQ         CX, $0x00000010
-	JLT          rest4
-	VMOVUPS      (AX)(DX*1), Z0
-	VPANDD       tokenvalues<>+64(SB), Z0, Z1
-	VMOVUPS      tokenvalues<>+0(SB), Z2
-	VMOVAPS      Z2, Z3
-	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z2
-	VMOVUPS      tokenvalues<>+384(SB), Z3
-	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z1, Z1, Z1
-	VMULPS       tokenvalues<>+128(SB), Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z3, Z0, Z1
-	VPMOVD2M     Z0, K2
-	VMOVAPS      Z3, K2, Z1
-	VMOVUPS      Z1, (AX)(DX*1)
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, CX
-	JMP          vectors3
-
-rest4:
-	TESTQ        CX, CX
-	JZ           done5
-	VMOVUPS.Z    (AX)(DX*1), K1, Z0
-	VPANDD       tokenvalues<>+64(SB), Z0, Z1
-	VMOVUPS      tokenvalues<>+0(SB), Z2
-	VMOVAPS      Z2, Z3
-	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z2
-	VMOVUPS      tokenvalues<>+384(SB), Z3
-	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
-	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z1, Z1, Z1
-	VMULPS       tokenvalues<>+128(SB), Z1, Z1
-	VMOVUPS      sigmoidvalues<>+64(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
-	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z2
-	VCVTDQ2PS    Z2, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z3, Z0, Z1
-	VPMOVD2M     Z0, K2
-	VMOVAPS      Z3, K2, Z1
-	VMOVUPS      Z1, K1, (AX)(DX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
-// func quickGELUAVX512(x *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·quickGELUAVX512(SB), NOSPLIT, $0-16
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, DX
-	ANDQ    $0x0000000f, DX
-	LEAQ    bitmask<>+0(SB), BX
-	MOVWLZX (BX)(DX*2), DX
-	KMOVW   DX, K1
-	XORQ    DX, DX
-
-vectors1:
-	CMPQ         CX, $0x00000020
-	JLT          rest2
-	VMOVUPS      (AX)(DX*1), Z0
-	VMULPS       tokenvalues<>+256(SB), Z0, Z1
-	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
-	VMOVUPS      sigmoidvalues<>+64(SB), Z3
-	VMAXPS       Z2, Z3, Z2
-	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
-	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
-	VCVTTPS2DQ   Z3, Z3
-	VCVTDQ2PS    Z3, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z4, Z4
-	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+384(SB), Z3
-	VPMOVD2M     Z1, K2
-	VMOVAPS      Z4, K2, Z3
-	VDIVPS       Z2, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      Z3, (AX)(DX*1)
-	VMOVUPS      64(AX)(DX*1), Z0
-	VMULPS       tokenvalues<>+256(SB), Z0, Z1
-	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
-	VMOVUPS      sigmoidvalues<>+64(SB), Z3
-	VMAXPS       Z2, Z3, Z2
-	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
-	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
-	VCVTTPS2DQ   Z3, Z3
-	VCVTDQ2PS    Z3, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z4, Z4
-	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+384(SB), Z3
-	VPMOVD2M     Z1, K2
-	VMOVAPS      Z4, K2, Z3
-	VDIVPS       Z2, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      Z3, 64(AX)(DX*1)
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, CX
-	JMP          vectors1
-
-rest2:
-vectors3:
-	CMPQ         CX, $0x00000010
-	JLT          rest4
-	VMOVUPS      (AX)(DX*1), Z0
-	VMULPS       tokenvalues<>+256(SB), Z0, Z1
-	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
-	VMOVUPS      sigmoidvalues<>+64(SB), Z3
-	VMAXPS       Z2, Z3, Z2
-	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
-	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
-	VCVTTPS2DQ   Z3, Z3
-	VCVTDQ2PS    Z3, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z4, Z4
-	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+384(SB), Z3
-	VPMOVD2M     Z1, K2
-	VMOVAPS      Z4, K2, Z3
-	VDIVPS       Z2, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      Z3, (AX)(DX*1)
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, CX
-	JMP          vectors3
-
-rest4:
-	TESTQ        CX, CX
-	JZ           done5
-	VMOVUPS.Z    (AX)(DX*1), K1, Z0
-	VMULPS       tokenvalues<>+256(SB), Z0, Z1
-	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
-	VMOVUPS      sigmoidvalues<>+64(SB), Z3
-	VMAXPS       Z2, Z3, Z2
-	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
-	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
-	VCVTTPS2DQ   Z3, Z3
-	VCVTDQ2PS    Z3, Z4
-	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
-	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+512(SB), Z4
-	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
-	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z4, Z4
-	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
-	VMOVUPS      sigmoidvalues<>+384(SB), Z3
-	VPMOVD2M     Z1, K2
-	VMOVAPS      Z4, K2, Z3
-	VDIVPS       Z2, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      Z3, K1, (AX)(DX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
 // func planeSumAVX2(x *float32, rows int, cols int, stride int) (sum float32)
 // Requires: AVX, SSE
 TEXT ·planeSumAVX2(SB), NOSPLIT, $0-36
@@ -7154,6 +4105,3055 @@ one7:
 	VMOVSS X0, (AX)
 
 stored8:
+done5:
+	VZEROUPPER
+	RET
+
+// func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·planeSumAVX512(SB), NOSPLIT, $0-36
+	MOVQ    x+0(FP), AX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    rows+8(FP), CX
+	MOVQ    cols+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    DX, SI
+	ANDQ    $0x0000000f, SI
+	LEAQ    bitmask<>+0(SB), DI
+	MOVWLZX (DI)(SI*2), SI
+	KMOVW   SI, K1
+	XORQ    SI, SI
+
+rows1:
+	CMPQ CX, $0x00000002
+	JLT  lastrow2
+	MOVQ SI, DI
+	ADDQ BX, SI
+	MOVQ SI, R8
+	ADDQ BX, SI
+	MOVQ DX, R9
+
+vectors3:
+	CMPQ   R9, $0x00000020
+	JLT    rest4
+	VADDPS (AX)(DI*1), Z0, Z0
+	VADDPS 64(AX)(DI*1), Z1, Z1
+	VADDPS (AX)(R8*1), Z2, Z2
+	VADDPS 64(AX)(R8*1), Z3, Z3
+	ADDQ   $0x00000080, DI
+	ADDQ   $0x00000080, R8
+	SUBQ   $0x00000020, R9
+	JMP    vectors3
+
+rest4:
+vectors5:
+	CMPQ   R9, $0x00000010
+	JLT    rest6
+	VADDPS (AX)(DI*1), Z0, Z0
+	VADDPS (AX)(R8*1), Z2, Z2
+	ADDQ   $0x00000040, DI
+	ADDQ   $0x00000040, R8
+	SUBQ   $0x00000010, R9
+	JMP    vectors5
+
+rest6:
+	TESTQ     R9, R9
+	JZ        done7
+	VMOVUPS.Z (AX)(DI*1), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z (AX)(R8*1), K1, Z4
+	VADDPS    Z4, Z2, Z2
+
+done7:
+	SUBQ $0x00000002, CX
+	JMP  rows1
+
+lastrow2:
+rows8:
+	CMPQ CX, $0x00000001
+	JLT  lastrow9
+	MOVQ SI, DI
+	ADDQ BX, SI
+	MOVQ DX, R8
+
+vectors10:
+	CMPQ   R8, $0x00000020
+	JLT    rest11
+	VADDPS (AX)(DI*1), Z0, Z0
+	VADDPS 64(AX)(DI*1), Z1, Z1
+	ADDQ   $0x00000080, DI
+	SUBQ   $0x00000020, R8
+	JMP    vectors10
+
+rest11:
+vectors12:
+	CMPQ   R8, $0x00000010
+	JLT    rest13
+	VADDPS (AX)(DI*1), Z0, Z0
+	ADDQ   $0x00000040, DI
+	SUBQ   $0x00000010, R8
+	JMP    vectors12
+
+rest13:
+	TESTQ     R8, R8
+	JZ        done14
+	VMOVUPS.Z (AX)(DI*1), K1, Z4
+	VADDPS    Z4, Z0, Z0
+
+done14:
+	SUBQ $0x00000001, CX
+	JMP  rows8
+
+lastrow9:
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	MOVSS         X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func planeSquaresAVX512(x *float32, rows int, cols int, stride int, mean float32) (sum float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·planeSquaresAVX512(SB), NOSPLIT, $0-44
+	MOVQ         x+0(FP), AX
+	VBROADCASTSS mean+32(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	MOVQ         rows+8(FP), CX
+	MOVQ         cols+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         DX, SI
+	ANDQ         $0x0000000f, SI
+	LEAQ         bitmask<>+0(SB), DI
+	MOVWLZX      (DI)(SI*2), SI
+	KMOVW        SI, K1
+	XORQ         SI, SI
+
+rows1:
+	CMPQ CX, $0x00000002
+	JLT  lastrow2
+	MOVQ SI, DI
+	ADDQ BX, SI
+	MOVQ SI, R8
+	ADDQ BX, SI
+	MOVQ DX, R9
+
+vectors3:
+	CMPQ        R9, $0x00000020
+	JLT         rest4
+	VMOVUPS     (AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS     64(AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z2
+	VMOVUPS     (AX)(R8*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z3
+	VMOVUPS     64(AX)(R8*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z4
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, R9
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R9, $0x00000010
+	JLT         rest6
+	VMOVUPS     (AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS     (AX)(R8*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z3
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, R9
+	JMP         vectors5
+
+rest6:
+	TESTQ       R9, R9
+	JZ          done7
+	VMOVUPS.Z   (AX)(DI*1), K1, Z5
+	VSUBPS      Z0, Z5, Z5
+	VMOVUPS.Z   Z5, K1, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS.Z   (AX)(R8*1), K1, Z5
+	VSUBPS      Z0, Z5, Z5
+	VMOVUPS.Z   Z5, K1, Z5
+	VFMADD231PS Z5, Z5, Z3
+
+done7:
+	SUBQ $0x00000002, CX
+	JMP  rows1
+
+lastrow2:
+rows8:
+	CMPQ CX, $0x00000001
+	JLT  lastrow9
+	MOVQ SI, DI
+	ADDQ BX, SI
+	MOVQ DX, R8
+
+vectors10:
+	CMPQ        R8, $0x00000020
+	JLT         rest11
+	VMOVUPS     (AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS     64(AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z2
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000020, R8
+	JMP         vectors10
+
+rest11:
+vectors12:
+	CMPQ        R8, $0x00000010
+	JLT         rest13
+	VMOVUPS     (AX)(DI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD231PS Z5, Z5, Z1
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, R8
+	JMP         vectors12
+
+rest13:
+	TESTQ       R8, R8
+	JZ          done14
+	VMOVUPS.Z   (AX)(DI*1), K1, Z5
+	VSUBPS      Z0, Z5, Z5
+	VMOVUPS.Z   Z5, K1, Z5
+	VFMADD231PS Z5, Z5, Z1
+
+done14:
+	SUBQ $0x00000001, CX
+	JMP  rows8
+
+lastrow9:
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	MOVSS         X1, sum+40(FP)
+	VZEROUPPER
+	RET
+
+// func planeScaleAVX512(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·planeScaleAVX512(SB), NOSPLIT, $0-52
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS scale+40(FP), Z0
+	VBROADCASTSS shift+44(FP), Z1
+	VBROADCASTSS floor+48(FP), Z2
+	MOVQ         rows+16(FP), DX
+	MOVQ         cols+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         BX, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+rows1:
+	CMPQ DX, $0x00000001
+	JLT  lastrow2
+	MOVQ DI, R8
+	ADDQ SI, DI
+	MOVQ BX, R9
+
+vectors3:
+	CMPQ        R9, $0x00000020
+	JLT         rest4
+	VMOVUPS     (CX)(R8*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (AX)(R8*1)
+	VMOVUPS     64(CX)(R8*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, 64(AX)(R8*1)
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, R9
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R9, $0x00000010
+	JLT         rest6
+	VMOVUPS     (CX)(R8*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (AX)(R8*1)
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, R9
+	JMP         vectors5
+
+rest6:
+	TESTQ       R9, R9
+	JZ          done7
+	VMOVUPS.Z   (CX)(R8*1), K1, Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, K1, (AX)(R8*1)
+
+done7:
+	SUBQ $0x00000001, DX
+	JMP  rows1
+
+lastrow2:
+	VZEROUPPER
+	RET
+
+// func planeScaleResAVX512(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·planeScaleResAVX512(SB), NOSPLIT, $0-60
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS scale+48(FP), Z0
+	VBROADCASTSS shift+52(FP), Z1
+	VBROADCASTSS floor+56(FP), Z2
+	MOVQ         res+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         cols+32(FP), SI
+	MOVQ         stride+40(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         SI, R8
+	ANDQ         $0x0000000f, R8
+	LEAQ         bitmask<>+0(SB), R9
+	MOVWLZX      (R9)(R8*2), R8
+	KMOVW        R8, K1
+	XORQ         R8, R8
+
+rows1:
+	CMPQ BX, $0x00000001
+	JLT  lastrow2
+	MOVQ R8, R9
+	ADDQ DI, R8
+	MOVQ SI, R10
+
+vectors3:
+	CMPQ        R10, $0x00000020
+	JLT         rest4
+	VMOVUPS     (CX)(R9*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VADDPS      (DX)(R9*1), Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (AX)(R9*1)
+	VMOVUPS     64(CX)(R9*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VADDPS      64(DX)(R9*1), Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, 64(AX)(R9*1)
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, R10
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R10, $0x00000010
+	JLT         rest6
+	VMOVUPS     (CX)(R9*1), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VADDPS      (DX)(R9*1), Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (AX)(R9*1)
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, R10
+	JMP         vectors5
+
+rest6:
+	TESTQ       R10, R10
+	JZ          done7
+	VMOVUPS.Z   (CX)(R9*1), K1, Z3
+	VFMADD213PS Z1, Z0, Z3
+	VMOVUPS.Z   (DX)(R9*1), K1, Z4
+	VADDPS      Z4, Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, K1, (AX)(R9*1)
+
+done7:
+	SUBQ $0x00000001, BX
+	JMP  rows1
+
+lastrow2:
+	VZEROUPPER
+	RET
+
+// func planeNormSumsAVX512(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·planeNormSumsAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dy+0(FP), AX
+	MOVQ         z+8(FP), CX
+	VBROADCASTSS mean+40(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	MOVQ         rows+16(FP), DX
+	MOVQ         cols+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         BX, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+rows1:
+	CMPQ DX, $0x00000002
+	JLT  lastrow2
+	MOVQ DI, R8
+	ADDQ SI, DI
+	MOVQ DI, R9
+	ADDQ SI, DI
+	MOVQ BX, R10
+
+vectors3:
+	CMPQ        R10, $0x00000020
+	JLT         rest4
+	VMOVUPS     (AX)(R8*1), Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS     (CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS     64(AX)(R8*1), Z9
+	VADDPS      Z9, Z2, Z2
+	VMOVUPS     64(CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z6
+	VMOVUPS     (AX)(R9*1), Z9
+	VADDPS      Z9, Z3, Z3
+	VMOVUPS     (CX)(R9*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z7
+	VMOVUPS     64(AX)(R9*1), Z9
+	VADDPS      Z9, Z4, Z4
+	VMOVUPS     64(CX)(R9*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, R10
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R10, $0x00000010
+	JLT         rest6
+	VMOVUPS     (AX)(R8*1), Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS     (CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS     (AX)(R9*1), Z9
+	VADDPS      Z9, Z3, Z3
+	VMOVUPS     (CX)(R9*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z7
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, R10
+	JMP         vectors5
+
+rest6:
+	TESTQ       R10, R10
+	JZ          done7
+	VMOVUPS.Z   (AX)(R8*1), K1, Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS.Z   (CX)(R8*1), K1, Z10
+	VSUBPS      Z0, Z10, Z10
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS.Z   (AX)(R9*1), K1, Z9
+	VADDPS      Z9, Z3, Z3
+	VMOVUPS.Z   (CX)(R9*1), K1, Z10
+	VSUBPS      Z0, Z10, Z10
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD231PS Z10, Z9, Z7
+
+done7:
+	SUBQ $0x00000002, DX
+	JMP  rows1
+
+lastrow2:
+rows8:
+	CMPQ DX, $0x00000001
+	JLT  lastrow9
+	MOVQ DI, R8
+	ADDQ SI, DI
+	MOVQ BX, R9
+
+vectors10:
+	CMPQ        R9, $0x00000020
+	JLT         rest11
+	VMOVUPS     (AX)(R8*1), Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS     (CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS     64(AX)(R8*1), Z9
+	VADDPS      Z9, Z2, Z2
+	VMOVUPS     64(CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z6
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, R9
+	JMP         vectors10
+
+rest11:
+vectors12:
+	CMPQ        R9, $0x00000010
+	JLT         rest13
+	VMOVUPS     (AX)(R8*1), Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS     (CX)(R8*1), Z10
+	VSUBPS      Z0, Z10, Z10
+	VFMADD231PS Z10, Z9, Z5
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, R9
+	JMP         vectors12
+
+rest13:
+	TESTQ       R9, R9
+	JZ          done14
+	VMOVUPS.Z   (AX)(R8*1), K1, Z9
+	VADDPS      Z9, Z1, Z1
+	VMOVUPS.Z   (CX)(R8*1), K1, Z10
+	VSUBPS      Z0, Z10, Z10
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD231PS Z10, Z9, Z5
+
+done14:
+	SUBQ $0x00000001, DX
+	JMP  rows8
+
+lastrow9:
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	MOVSS         X1, sg+48(FP)
+	VADDPS        Z7, Z5, Z5
+	VADDPS        Z8, Z6, Z6
+	VADDPS        Z6, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VMOVHLPS      X5, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	MOVSS         X5, sgz+52(FP)
+	VZEROUPPER
+	RET
+
+// func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·planeNormSumsGatedAVX512(SB), NOSPLIT, $0-64
+	MOVQ         dy+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS mean+48(FP), Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	MOVQ         rows+24(FP), BX
+	MOVQ         cols+32(FP), SI
+	MOVQ         stride+40(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         SI, R8
+	ANDQ         $0x0000000f, R8
+	LEAQ         bitmask<>+0(SB), R9
+	MOVWLZX      (R9)(R8*2), R8
+	KMOVW        R8, K1
+	XORQ         R8, R8
+
+rows1:
+	CMPQ BX, $0x00000002
+	JLT  lastrow2
+	MOVQ R8, R9
+	ADDQ DI, R8
+	MOVQ R8, R10
+	ADDQ DI, R8
+	MOVQ SI, R11
+
+vectors3:
+	CMPQ        R11, $0x00000020
+	JLT         rest4
+	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS     (CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z6
+	VCMPPS      $0x11, 64(DX)(R9*1), Z0, K2
+	VMOVUPS.Z   64(AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, 64(AX)(R9*1)
+	VADDPS      Z10, Z3, Z3
+	VMOVUPS     64(CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z7
+	VCMPPS      $0x11, (DX)(R10*1), Z0, K2
+	VMOVUPS.Z   (AX)(R10*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R10*1)
+	VADDPS      Z10, Z4, Z4
+	VMOVUPS     (CX)(R10*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z8
+	VCMPPS      $0x11, 64(DX)(R10*1), Z0, K2
+	VMOVUPS.Z   64(AX)(R10*1), K2, Z10
+	VMOVUPS     Z10, 64(AX)(R10*1)
+	VADDPS      Z10, Z5, Z5
+	VMOVUPS     64(CX)(R10*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z9
+	ADDQ        $0x00000080, R9
+	ADDQ        $0x00000080, R10
+	SUBQ        $0x00000020, R11
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R11, $0x00000010
+	JLT         rest6
+	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS     (CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z6
+	VCMPPS      $0x11, (DX)(R10*1), Z0, K2
+	VMOVUPS.Z   (AX)(R10*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R10*1)
+	VADDPS      Z10, Z4, Z4
+	VMOVUPS     (CX)(R10*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z8
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, R10
+	SUBQ        $0x00000010, R11
+	JMP         vectors5
+
+rest6:
+	TESTQ       R11, R11
+	JZ          done7
+	VMOVUPS.Z   (DX)(R9*1), K1, Z10
+	VCMPPS      $0x11, Z10, Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, K1, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS.Z   (CX)(R9*1), K1, Z11
+	VSUBPS      Z1, Z11, Z11
+	VMOVUPS.Z   Z11, K1, Z11
+	VFMADD231PS Z11, Z10, Z6
+	VMOVUPS.Z   (DX)(R10*1), K1, Z10
+	VCMPPS      $0x11, Z10, Z0, K2
+	VMOVUPS.Z   (AX)(R10*1), K2, Z10
+	VMOVUPS     Z10, K1, (AX)(R10*1)
+	VADDPS      Z10, Z4, Z4
+	VMOVUPS.Z   (CX)(R10*1), K1, Z11
+	VSUBPS      Z1, Z11, Z11
+	VMOVUPS.Z   Z11, K1, Z11
+	VFMADD231PS Z11, Z10, Z8
+
+done7:
+	SUBQ $0x00000002, BX
+	JMP  rows1
+
+lastrow2:
+rows8:
+	CMPQ BX, $0x00000001
+	JLT  lastrow9
+	MOVQ R8, R9
+	ADDQ DI, R8
+	MOVQ SI, R10
+
+vectors10:
+	CMPQ        R10, $0x00000020
+	JLT         rest11
+	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS     (CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z6
+	VCMPPS      $0x11, 64(DX)(R9*1), Z0, K2
+	VMOVUPS.Z   64(AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, 64(AX)(R9*1)
+	VADDPS      Z10, Z3, Z3
+	VMOVUPS     64(CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z7
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, R10
+	JMP         vectors10
+
+rest11:
+vectors12:
+	CMPQ        R10, $0x00000010
+	JLT         rest13
+	VCMPPS      $0x11, (DX)(R9*1), Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS     (CX)(R9*1), Z11
+	VSUBPS      Z1, Z11, Z11
+	VFMADD231PS Z11, Z10, Z6
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, R10
+	JMP         vectors12
+
+rest13:
+	TESTQ       R10, R10
+	JZ          done14
+	VMOVUPS.Z   (DX)(R9*1), K1, Z10
+	VCMPPS      $0x11, Z10, Z0, K2
+	VMOVUPS.Z   (AX)(R9*1), K2, Z10
+	VMOVUPS     Z10, K1, (AX)(R9*1)
+	VADDPS      Z10, Z2, Z2
+	VMOVUPS.Z   (CX)(R9*1), K1, Z11
+	VSUBPS      Z1, Z11, Z11
+	VMOVUPS.Z   Z11, K1, Z11
+	VFMADD231PS Z11, Z10, Z6
+
+done14:
+	SUBQ $0x00000001, BX
+	JMP  rows8
+
+lastrow9:
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VMOVHLPS      X2, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDPS        X0, X2, X2
+	MOVSS         X2, sg+56(FP)
+	VADDPS        Z8, Z6, Z6
+	VADDPS        Z9, Z7, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VMOVHLPS      X6, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	MOVSS         X6, sgz+60(FP)
+	VZEROUPPER
+	RET
+
+// func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
+// Requires: AVX, AVX512F
+TEXT ·planeNormApplyAVX512(SB), NOSPLIT, $0-64
+	MOVQ         dz+0(FP), AX
+	MOVQ         dy+8(FP), CX
+	MOVQ         z+16(FP), DX
+	VBROADCASTSS mean+48(FP), Z0
+	VBROADCASTSS p+52(FP), Z1
+	VBROADCASTSS q+56(FP), Z2
+	VBROADCASTSS r+60(FP), Z3
+	MOVQ         rows+24(FP), BX
+	MOVQ         cols+32(FP), SI
+	MOVQ         stride+40(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         SI, R8
+	ANDQ         $0x0000000f, R8
+	LEAQ         bitmask<>+0(SB), R9
+	MOVWLZX      (R9)(R8*2), R8
+	KMOVW        R8, K1
+	XORQ         R8, R8
+
+rows1:
+	CMPQ BX, $0x00000001
+	JLT  lastrow2
+	MOVQ R8, R9
+	ADDQ DI, R8
+	MOVQ SI, R10
+
+vectors3:
+	CMPQ        R10, $0x00000020
+	JLT         rest4
+	VMOVUPS     (DX)(R9*1), Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS (CX)(R9*1), Z1, Z4
+	VMOVUPS     Z4, (AX)(R9*1)
+	VMOVUPS     64(DX)(R9*1), Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS 64(CX)(R9*1), Z1, Z4
+	VMOVUPS     Z4, 64(AX)(R9*1)
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, R10
+	JMP         vectors3
+
+rest4:
+vectors5:
+	CMPQ        R10, $0x00000010
+	JLT         rest6
+	VMOVUPS     (DX)(R9*1), Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS (CX)(R9*1), Z1, Z4
+	VMOVUPS     Z4, (AX)(R9*1)
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, R10
+	JMP         vectors5
+
+rest6:
+	TESTQ       R10, R10
+	JZ          done7
+	VMOVUPS.Z   (DX)(R9*1), K1, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VMOVUPS.Z   (CX)(R9*1), K1, Z5
+	VFMADD231PS Z5, Z1, Z4
+	VMOVUPS     Z4, K1, (AX)(R9*1)
+
+done7:
+	SUBQ $0x00000001, BX
+	JMP  rows1
+
+lastrow2:
+	VZEROUPPER
+	RET
+
+// func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelLastSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    sum+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    c+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    BX, DI
+	ANDQ    $0x0000000f, DI
+	LEAQ    bitmask<>+0(SB), R8
+	MOVWLZX (R8)(DI*2), DI
+	KMOVW   DI, K1
+	XORQ    DI, DI
+
+group1:
+	CMPQ    BX, $0x00000050
+	JLT     rest2
+	VMOVUPS (AX)(DI*1), Z0
+	VMOVUPS 64(AX)(DI*1), Z1
+	VMOVUPS 128(AX)(DI*1), Z2
+	VMOVUPS 192(AX)(DI*1), Z3
+	VMOVUPS 256(AX)(DI*1), Z4
+	MOVQ    DI, R8
+	MOVQ    DX, R9
+
+positions3:
+	VADDPS  (CX)(R8*1), Z0, Z0
+	VADDPS  64(CX)(R8*1), Z1, Z1
+	VADDPS  128(CX)(R8*1), Z2, Z2
+	VADDPS  192(CX)(R8*1), Z3, Z3
+	VADDPS  256(CX)(R8*1), Z4, Z4
+	ADDQ    SI, R8
+	DECQ    R9
+	JNZ     positions3
+	VMOVUPS Z0, (AX)(DI*1)
+	VMOVUPS Z1, 64(AX)(DI*1)
+	VMOVUPS Z2, 128(AX)(DI*1)
+	VMOVUPS Z3, 192(AX)(DI*1)
+	VMOVUPS Z4, 256(AX)(DI*1)
+	ADDQ    $0x00000140, DI
+	SUBQ    $0x00000050, BX
+	JMP     group1
+
+rest2:
+group4:
+	CMPQ    BX, $0x00000010
+	JLT     rest5
+	VMOVUPS (AX)(DI*1), Z0
+	MOVQ    DI, R8
+	MOVQ    DX, R9
+
+positions6:
+	VADDPS  (CX)(R8*1), Z0, Z0
+	ADDQ    SI, R8
+	DECQ    R9
+	JNZ     positions6
+	VMOVUPS Z0, (AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, BX
+	JMP     group4
+
+rest5:
+	TESTQ     BX, BX
+	JZ        done7
+	VMOVUPS.Z (AX)(DI*1), K1, Z0
+	MOVQ      DI, BX
+
+positions8:
+	VMOVUPS.Z (CX)(BX*1), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	ADDQ      SI, BX
+	DECQ      DX
+	JNZ       positions8
+	VMOVUPS   Z0, K1, (AX)(DI*1)
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelLastSquaresAVX512(SB), NOSPLIT, $0-48
+	MOVQ    sum+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    mean+16(FP), DX
+	MOVQ    n+24(FP), BX
+	MOVQ    c+32(FP), SI
+	MOVQ    stride+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    SI, R8
+	ANDQ    $0x0000000f, R8
+	LEAQ    bitmask<>+0(SB), R9
+	MOVWLZX (R9)(R8*2), R8
+	KMOVW   R8, K1
+	XORQ    R8, R8
+
+group1:
+	CMPQ    SI, $0x00000050
+	JLT     rest2
+	VMOVUPS (AX)(R8*1), Z0
+	VMOVUPS (DX)(R8*1), Z1
+	VMOVUPS 64(AX)(R8*1), Z2
+	VMOVUPS 64(DX)(R8*1), Z3
+	VMOVUPS 128(AX)(R8*1), Z4
+	VMOVUPS 128(DX)(R8*1), Z5
+	VMOVUPS 192(AX)(R8*1), Z6
+	VMOVUPS 192(DX)(R8*1), Z7
+	VMOVUPS 256(AX)(R8*1), Z8
+	VMOVUPS 256(DX)(R8*1), Z9
+	MOVQ    R8, R9
+	MOVQ    BX, R10
+
+positions3:
+	VMOVUPS     (CX)(R9*1), Z10
+	VSUBPS      Z1, Z10, Z10
+	VFMADD231PS Z10, Z10, Z0
+	VMOVUPS     64(CX)(R9*1), Z10
+	VSUBPS      Z3, Z10, Z10
+	VFMADD231PS Z10, Z10, Z2
+	VMOVUPS     128(CX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z4
+	VMOVUPS     192(CX)(R9*1), Z10
+	VSUBPS      Z7, Z10, Z10
+	VFMADD231PS Z10, Z10, Z6
+	VMOVUPS     256(CX)(R9*1), Z10
+	VSUBPS      Z9, Z10, Z10
+	VFMADD231PS Z10, Z10, Z8
+	ADDQ        DI, R9
+	DECQ        R10
+	JNZ         positions3
+	VMOVUPS     Z0, (AX)(R8*1)
+	VMOVUPS     Z2, 64(AX)(R8*1)
+	VMOVUPS     Z4, 128(AX)(R8*1)
+	VMOVUPS     Z6, 192(AX)(R8*1)
+	VMOVUPS     Z8, 256(AX)(R8*1)
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000050, SI
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    SI, $0x00000010
+	JLT     rest5
+	VMOVUPS (AX)(R8*1), Z0
+	VMOVUPS (DX)(R8*1), Z1
+	MOVQ    R8, R9
+	MOVQ    BX, R10
+
+positions6:
+	VMOVUPS     (CX)(R9*1), Z2
+	VSUBPS      Z1, Z2, Z2
+	VFMADD231PS Z2, Z2, Z0
+	ADDQ        DI, R9
+	DECQ        R10
+	JNZ         positions6
+	VMOVUPS     Z0, (AX)(R8*1)
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, SI
+	JMP         group4
+
+rest5:
+	TESTQ     SI, SI
+	JZ        done7
+	VMOVUPS.Z (AX)(R8*1), K1, Z0
+	VMOVUPS.Z (DX)(R8*1), K1, Z1
+	MOVQ      R8, DX
+
+positions8:
+	VMOVUPS.Z   (CX)(DX*1), K1, Z2
+	VSUBPS      Z1, Z2, Z2
+	VFMADD231PS Z2, Z2, Z0
+	ADDQ        DI, DX
+	DECQ        BX
+	JNZ         positions8
+	VMOVUPS     Z0, K1, (AX)(R8*1)
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·channelLastScaleAVX512(SB), NOSPLIT, $0-60
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS floor+56(FP), Z0
+	MOVQ         scale+16(FP), DX
+	MOVQ         shift+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         c+40(FP), DI
+	MOVQ         stride+48(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         DI, R9
+	ANDQ         $0x0000000f, R9
+	LEAQ         bitmask<>+0(SB), R10
+	MOVWLZX      (R10)(R9*2), R9
+	KMOVW        R9, K1
+	XORQ         R9, R9
+
+group1:
+	CMPQ    DI, $0x00000050
+	JLT     rest2
+	VMOVUPS (DX)(R9*1), Z1
+	VMOVUPS (BX)(R9*1), Z2
+	VMOVUPS 64(DX)(R9*1), Z3
+	VMOVUPS 64(BX)(R9*1), Z4
+	VMOVUPS 128(DX)(R9*1), Z5
+	VMOVUPS 128(BX)(R9*1), Z6
+	VMOVUPS 192(DX)(R9*1), Z7
+	VMOVUPS 192(BX)(R9*1), Z8
+	VMOVUPS 256(DX)(R9*1), Z9
+	VMOVUPS 256(BX)(R9*1), Z10
+	MOVQ    R9, R10
+	MOVQ    SI, R11
+
+positions3:
+	VMOVUPS     (CX)(R10*1), Z11
+	VFMADD213PS Z2, Z1, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, (AX)(R10*1)
+	VMOVUPS     64(CX)(R10*1), Z11
+	VFMADD213PS Z4, Z3, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 64(AX)(R10*1)
+	VMOVUPS     128(CX)(R10*1), Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 128(AX)(R10*1)
+	VMOVUPS     192(CX)(R10*1), Z11
+	VFMADD213PS Z8, Z7, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 192(AX)(R10*1)
+	VMOVUPS     256(CX)(R10*1), Z11
+	VFMADD213PS Z10, Z9, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 256(AX)(R10*1)
+	ADDQ        R8, R10
+	DECQ        R11
+	JNZ         positions3
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000050, DI
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    DI, $0x00000010
+	JLT     rest5
+	VMOVUPS (DX)(R9*1), Z1
+	VMOVUPS (BX)(R9*1), Z2
+	MOVQ    R9, R10
+	MOVQ    SI, R11
+
+positions6:
+	VMOVUPS     (CX)(R10*1), Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (AX)(R10*1)
+	ADDQ        R8, R10
+	DECQ        R11
+	JNZ         positions6
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, DI
+	JMP         group4
+
+rest5:
+	TESTQ     DI, DI
+	JZ        done7
+	VMOVUPS.Z (DX)(R9*1), K1, Z1
+	VMOVUPS.Z (BX)(R9*1), K1, Z2
+	MOVQ      R9, DX
+	MOVQ      SI, BX
+
+positions8:
+	VMOVUPS.Z   (CX)(DX*1), K1, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, K1, (AX)(DX*1)
+	ADDQ        R8, DX
+	DECQ        BX
+	JNZ         positions8
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·channelLastScaleResAVX512(SB), NOSPLIT, $0-68
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS floor+64(FP), Z0
+	MOVQ         scale+24(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         res+16(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         c+48(FP), R8
+	MOVQ         stride+56(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         R8, R10
+	ANDQ         $0x0000000f, R10
+	LEAQ         bitmask<>+0(SB), R11
+	MOVWLZX      (R11)(R10*2), R10
+	KMOVW        R10, K1
+	XORQ         R10, R10
+
+group1:
+	CMPQ    R8, $0x00000050
+	JLT     rest2
+	VMOVUPS (DX)(R10*1), Z1
+	VMOVUPS (BX)(R10*1), Z2
+	VMOVUPS 64(DX)(R10*1), Z3
+	VMOVUPS 64(BX)(R10*1), Z4
+	VMOVUPS 128(DX)(R10*1), Z5
+	VMOVUPS 128(BX)(R10*1), Z6
+	VMOVUPS 192(DX)(R10*1), Z7
+	VMOVUPS 192(BX)(R10*1), Z8
+	VMOVUPS 256(DX)(R10*1), Z9
+	VMOVUPS 256(BX)(R10*1), Z10
+	MOVQ    R10, R11
+	MOVQ    DI, R12
+
+positions3:
+	VMOVUPS     (CX)(R11*1), Z11
+	VFMADD213PS Z2, Z1, Z11
+	VADDPS      (SI)(R11*1), Z11, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, (AX)(R11*1)
+	VMOVUPS     64(CX)(R11*1), Z11
+	VFMADD213PS Z4, Z3, Z11
+	VADDPS      64(SI)(R11*1), Z11, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 64(AX)(R11*1)
+	VMOVUPS     128(CX)(R11*1), Z11
+	VFMADD213PS Z6, Z5, Z11
+	VADDPS      128(SI)(R11*1), Z11, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 128(AX)(R11*1)
+	VMOVUPS     192(CX)(R11*1), Z11
+	VFMADD213PS Z8, Z7, Z11
+	VADDPS      192(SI)(R11*1), Z11, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 192(AX)(R11*1)
+	VMOVUPS     256(CX)(R11*1), Z11
+	VFMADD213PS Z10, Z9, Z11
+	VADDPS      256(SI)(R11*1), Z11, Z11
+	VMAXPS      Z11, Z0, Z11
+	VMOVUPS     Z11, 256(AX)(R11*1)
+	ADDQ        R9, R11
+	DECQ        R12
+	JNZ         positions3
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000050, R8
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    R8, $0x00000010
+	JLT     rest5
+	VMOVUPS (DX)(R10*1), Z1
+	VMOVUPS (BX)(R10*1), Z2
+	MOVQ    R10, R11
+	MOVQ    DI, R12
+
+positions6:
+	VMOVUPS     (CX)(R11*1), Z3
+	VFMADD213PS Z2, Z1, Z3
+	VADDPS      (SI)(R11*1), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (AX)(R11*1)
+	ADDQ        R9, R11
+	DECQ        R12
+	JNZ         positions6
+	ADDQ        $0x00000040, R10
+	SUBQ        $0x00000010, R8
+	JMP         group4
+
+rest5:
+	TESTQ     R8, R8
+	JZ        done7
+	VMOVUPS.Z (DX)(R10*1), K1, Z1
+	VMOVUPS.Z (BX)(R10*1), K1, Z2
+	MOVQ      R10, DX
+	MOVQ      DI, BX
+
+positions8:
+	VMOVUPS.Z   (CX)(DX*1), K1, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS.Z   (SI)(DX*1), K1, Z4
+	VADDPS      Z4, Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, K1, (AX)(DX*1)
+	ADDQ        R9, DX
+	DECQ        BX
+	JNZ         positions8
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelLastNormSumsAVX512(SB), NOSPLIT, $0-64
+	MOVQ    dy+16(FP), AX
+	MOVQ    z+24(FP), CX
+	MOVQ    sg+0(FP), DX
+	MOVQ    sgz+8(FP), BX
+	MOVQ    mean+32(FP), SI
+	MOVQ    n+40(FP), DI
+	MOVQ    c+48(FP), R8
+	MOVQ    stride+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    R8, R10
+	ANDQ    $0x0000000f, R10
+	LEAQ    bitmask<>+0(SB), R11
+	MOVWLZX (R11)(R10*2), R10
+	KMOVW   R10, K1
+	XORQ    R10, R10
+
+group1:
+	CMPQ    R8, $0x00000050
+	JLT     rest2
+	VMOVUPS (DX)(R10*1), Z0
+	VMOVUPS (BX)(R10*1), Z1
+	VMOVUPS (SI)(R10*1), Z2
+	VMOVUPS 64(DX)(R10*1), Z3
+	VMOVUPS 64(BX)(R10*1), Z4
+	VMOVUPS 64(SI)(R10*1), Z5
+	VMOVUPS 128(DX)(R10*1), Z6
+	VMOVUPS 128(BX)(R10*1), Z7
+	VMOVUPS 128(SI)(R10*1), Z8
+	VMOVUPS 192(DX)(R10*1), Z9
+	VMOVUPS 192(BX)(R10*1), Z10
+	VMOVUPS 192(SI)(R10*1), Z11
+	VMOVUPS 256(DX)(R10*1), Z12
+	VMOVUPS 256(BX)(R10*1), Z13
+	VMOVUPS 256(SI)(R10*1), Z14
+	MOVQ    R10, R11
+	MOVQ    DI, R12
+
+positions3:
+	VMOVUPS     (AX)(R11*1), Z15
+	VADDPS      Z15, Z0, Z0
+	VMOVUPS     (CX)(R11*1), Z16
+	VSUBPS      Z2, Z16, Z16
+	VFMADD231PS Z16, Z15, Z1
+	VMOVUPS     64(AX)(R11*1), Z15
+	VADDPS      Z15, Z3, Z3
+	VMOVUPS     64(CX)(R11*1), Z16
+	VSUBPS      Z5, Z16, Z16
+	VFMADD231PS Z16, Z15, Z4
+	VMOVUPS     128(AX)(R11*1), Z15
+	VADDPS      Z15, Z6, Z6
+	VMOVUPS     128(CX)(R11*1), Z16
+	VSUBPS      Z8, Z16, Z16
+	VFMADD231PS Z16, Z15, Z7
+	VMOVUPS     192(AX)(R11*1), Z15
+	VADDPS      Z15, Z9, Z9
+	VMOVUPS     192(CX)(R11*1), Z16
+	VSUBPS      Z11, Z16, Z16
+	VFMADD231PS Z16, Z15, Z10
+	VMOVUPS     256(AX)(R11*1), Z15
+	VADDPS      Z15, Z12, Z12
+	VMOVUPS     256(CX)(R11*1), Z16
+	VSUBPS      Z14, Z16, Z16
+	VFMADD231PS Z16, Z15, Z13
+	ADDQ        R9, R11
+	DECQ        R12
+	JNZ         positions3
+	VMOVUPS     Z0, (DX)(R10*1)
+	VMOVUPS     Z1, (BX)(R10*1)
+	VMOVUPS     Z3, 64(DX)(R10*1)
+	VMOVUPS     Z4, 64(BX)(R10*1)
+	VMOVUPS     Z6, 128(DX)(R10*1)
+	VMOVUPS     Z7, 128(BX)(R10*1)
+	VMOVUPS     Z9, 192(DX)(R10*1)
+	VMOVUPS     Z10, 192(BX)(R10*1)
+	VMOVUPS     Z12, 256(DX)(R10*1)
+	VMOVUPS     Z13, 256(BX)(R10*1)
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000050, R8
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    R8, $0x00000010
+	JLT     rest5
+	VMOVUPS (DX)(R10*1), Z0
+	VMOVUPS (BX)(R10*1), Z1
+	VMOVUPS (SI)(R10*1), Z2
+	MOVQ    R10, R11
+	MOVQ    DI, R12
+
+positions6:
+	VMOVUPS     (AX)(R11*1), Z3
+	VADDPS      Z3, Z0, Z0
+	VMOVUPS     (CX)(R11*1), Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD231PS Z4, Z3, Z1
+	ADDQ        R9, R11
+	DECQ        R12
+	JNZ         positions6
+	VMOVUPS     Z0, (DX)(R10*1)
+	VMOVUPS     Z1, (BX)(R10*1)
+	ADDQ        $0x00000040, R10
+	SUBQ        $0x00000010, R8
+	JMP         group4
+
+rest5:
+	TESTQ     R8, R8
+	JZ        done7
+	VMOVUPS.Z (DX)(R10*1), K1, Z0
+	VMOVUPS.Z (BX)(R10*1), K1, Z1
+	VMOVUPS.Z (SI)(R10*1), K1, Z2
+	MOVQ      R10, SI
+
+positions8:
+	VMOVUPS.Z   (AX)(SI*1), K1, Z3
+	VADDPS      Z3, Z0, Z0
+	VMOVUPS.Z   (CX)(SI*1), K1, Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD231PS Z4, Z3, Z1
+	ADDQ        R9, SI
+	DECQ        DI
+	JNZ         positions8
+	VMOVUPS     Z0, K1, (DX)(R10*1)
+	VMOVUPS     Z1, K1, (BX)(R10*1)
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelLastNormSumsGatedAVX512(SB), NOSPLIT, $0-72
+	MOVQ    dy+16(FP), AX
+	MOVQ    z+24(FP), CX
+	MOVQ    y+32(FP), DX
+	VPXORD  Z0, Z0, Z0
+	MOVQ    sg+0(FP), BX
+	MOVQ    sgz+8(FP), SI
+	MOVQ    mean+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    c+56(FP), R9
+	MOVQ    stride+64(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    R9, R11
+	ANDQ    $0x0000000f, R11
+	LEAQ    bitmask<>+0(SB), R12
+	MOVWLZX (R12)(R11*2), R11
+	KMOVW   R11, K1
+	XORQ    R11, R11
+
+group1:
+	CMPQ    R9, $0x00000050
+	JLT     rest2
+	VMOVUPS (BX)(R11*1), Z1
+	VMOVUPS (SI)(R11*1), Z2
+	VMOVUPS (DI)(R11*1), Z3
+	VMOVUPS 64(BX)(R11*1), Z4
+	VMOVUPS 64(SI)(R11*1), Z5
+	VMOVUPS 64(DI)(R11*1), Z6
+	VMOVUPS 128(BX)(R11*1), Z7
+	VMOVUPS 128(SI)(R11*1), Z8
+	VMOVUPS 128(DI)(R11*1), Z9
+	VMOVUPS 192(BX)(R11*1), Z10
+	VMOVUPS 192(SI)(R11*1), Z11
+	VMOVUPS 192(DI)(R11*1), Z12
+	VMOVUPS 256(BX)(R11*1), Z13
+	VMOVUPS 256(SI)(R11*1), Z14
+	VMOVUPS 256(DI)(R11*1), Z15
+	MOVQ    R11, R12
+	MOVQ    R8, R13
+
+positions3:
+	VCMPPS      $0x11, (DX)(R12*1), Z0, K2
+	VMOVUPS.Z   (AX)(R12*1), K2, Z16
+	VMOVUPS     Z16, (AX)(R12*1)
+	VADDPS      Z16, Z1, Z1
+	VMOVUPS     (CX)(R12*1), Z17
+	VSUBPS      Z3, Z17, Z17
+	VFMADD231PS Z17, Z16, Z2
+	VCMPPS      $0x11, 64(DX)(R12*1), Z0, K2
+	VMOVUPS.Z   64(AX)(R12*1), K2, Z16
+	VMOVUPS     Z16, 64(AX)(R12*1)
+	VADDPS      Z16, Z4, Z4
+	VMOVUPS     64(CX)(R12*1), Z17
+	VSUBPS      Z6, Z17, Z17
+	VFMADD231PS Z17, Z16, Z5
+	VCMPPS      $0x11, 128(DX)(R12*1), Z0, K2
+	VMOVUPS.Z   128(AX)(R12*1), K2, Z16
+	VMOVUPS     Z16, 128(AX)(R12*1)
+	VADDPS      Z16, Z7, Z7
+	VMOVUPS     128(CX)(R12*1), Z17
+	VSUBPS      Z9, Z17, Z17
+	VFMADD231PS Z17, Z16, Z8
+	VCMPPS      $0x11, 192(DX)(R12*1), Z0, K2
+	VMOVUPS.Z   192(AX)(R12*1), K2, Z16
+	VMOVUPS     Z16, 192(AX)(R12*1)
+	VADDPS      Z16, Z10, Z10
+	VMOVUPS     192(CX)(R12*1), Z17
+	VSUBPS      Z12, Z17, Z17
+	VFMADD231PS Z17, Z16, Z11
+	VCMPPS      $0x11, 256(DX)(R12*1), Z0, K2
+	VMOVUPS.Z   256(AX)(R12*1), K2, Z16
+	VMOVUPS     Z16, 256(AX)(R12*1)
+	VADDPS      Z16, Z13, Z13
+	VMOVUPS     256(CX)(R12*1), Z17
+	VSUBPS      Z15, Z17, Z17
+	VFMADD231PS Z17, Z16, Z14
+	ADDQ        R10, R12
+	DECQ        R13
+	JNZ         positions3
+	VMOVUPS     Z1, (BX)(R11*1)
+	VMOVUPS     Z2, (SI)(R11*1)
+	VMOVUPS     Z4, 64(BX)(R11*1)
+	VMOVUPS     Z5, 64(SI)(R11*1)
+	VMOVUPS     Z7, 128(BX)(R11*1)
+	VMOVUPS     Z8, 128(SI)(R11*1)
+	VMOVUPS     Z10, 192(BX)(R11*1)
+	VMOVUPS     Z11, 192(SI)(R11*1)
+	VMOVUPS     Z13, 256(BX)(R11*1)
+	VMOVUPS     Z14, 256(SI)(R11*1)
+	ADDQ        $0x00000140, R11
+	SUBQ        $0x00000050, R9
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    R9, $0x00000010
+	JLT     rest5
+	VMOVUPS (BX)(R11*1), Z1
+	VMOVUPS (SI)(R11*1), Z2
+	VMOVUPS (DI)(R11*1), Z3
+	MOVQ    R11, R12
+	MOVQ    R8, R13
+
+positions6:
+	VCMPPS      $0x11, (DX)(R12*1), Z0, K2
+	VMOVUPS.Z   (AX)(R12*1), K2, Z4
+	VMOVUPS     Z4, (AX)(R12*1)
+	VADDPS      Z4, Z1, Z1
+	VMOVUPS     (CX)(R12*1), Z5
+	VSUBPS      Z3, Z5, Z5
+	VFMADD231PS Z5, Z4, Z2
+	ADDQ        R10, R12
+	DECQ        R13
+	JNZ         positions6
+	VMOVUPS     Z1, (BX)(R11*1)
+	VMOVUPS     Z2, (SI)(R11*1)
+	ADDQ        $0x00000040, R11
+	SUBQ        $0x00000010, R9
+	JMP         group4
+
+rest5:
+	TESTQ     R9, R9
+	JZ        done7
+	VMOVUPS.Z (BX)(R11*1), K1, Z1
+	VMOVUPS.Z (SI)(R11*1), K1, Z2
+	VMOVUPS.Z (DI)(R11*1), K1, Z3
+	MOVQ      R11, DI
+
+positions8:
+	VMOVUPS.Z   (DX)(DI*1), K1, Z4
+	VCMPPS      $0x11, Z4, Z0, K2
+	VMOVUPS.Z   (AX)(DI*1), K2, Z4
+	VMOVUPS     Z4, K1, (AX)(DI*1)
+	VADDPS      Z4, Z1, Z1
+	VMOVUPS.Z   (CX)(DI*1), K1, Z5
+	VSUBPS      Z3, Z5, Z5
+	VFMADD231PS Z5, Z4, Z2
+	ADDQ        R10, DI
+	DECQ        R8
+	JNZ         positions8
+	VMOVUPS     Z1, K1, (BX)(R11*1)
+	VMOVUPS     Z2, K1, (SI)(R11*1)
+
+done7:
+	VZEROUPPER
+	RET
+
+// func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelLastNormApplyAVX512(SB), NOSPLIT, $0-80
+	MOVQ    dz+0(FP), AX
+	MOVQ    dy+8(FP), CX
+	MOVQ    z+16(FP), DX
+	MOVQ    p+32(FP), BX
+	MOVQ    q+40(FP), SI
+	MOVQ    mean+24(FP), DI
+	MOVQ    r+48(FP), R8
+	MOVQ    n+56(FP), R9
+	MOVQ    c+64(FP), R10
+	MOVQ    stride+72(FP), R11
+	SHLQ    $0x02, R11
+	MOVQ    R10, R12
+	ANDQ    $0x0000000f, R12
+	LEAQ    bitmask<>+0(SB), R13
+	MOVWLZX (R13)(R12*2), R12
+	KMOVW   R12, K1
+	XORQ    R12, R12
+
+group1:
+	CMPQ    R10, $0x00000050
+	JLT     rest2
+	VMOVUPS (BX)(R12*1), Z0
+	VMOVUPS (SI)(R12*1), Z1
+	VMOVUPS (DI)(R12*1), Z2
+	VMOVUPS (R8)(R12*1), Z3
+	VMOVUPS 64(BX)(R12*1), Z4
+	VMOVUPS 64(SI)(R12*1), Z5
+	VMOVUPS 64(DI)(R12*1), Z6
+	VMOVUPS 64(R8)(R12*1), Z7
+	VMOVUPS 128(BX)(R12*1), Z8
+	VMOVUPS 128(SI)(R12*1), Z9
+	VMOVUPS 128(DI)(R12*1), Z10
+	VMOVUPS 128(R8)(R12*1), Z11
+	VMOVUPS 192(BX)(R12*1), Z12
+	VMOVUPS 192(SI)(R12*1), Z13
+	VMOVUPS 192(DI)(R12*1), Z14
+	VMOVUPS 192(R8)(R12*1), Z15
+	VMOVUPS 256(BX)(R12*1), Z16
+	VMOVUPS 256(SI)(R12*1), Z17
+	VMOVUPS 256(DI)(R12*1), Z18
+	VMOVUPS 256(R8)(R12*1), Z19
+	MOVQ    R12, R13
+	MOVQ    R9, R14
+
+positions3:
+	VMOVUPS     (DX)(R13*1), Z20
+	VSUBPS      Z2, Z20, Z20
+	VFMADD213PS Z3, Z1, Z20
+	VFMADD231PS (CX)(R13*1), Z0, Z20
+	VMOVUPS     Z20, (AX)(R13*1)
+	VMOVUPS     64(DX)(R13*1), Z20
+	VSUBPS      Z6, Z20, Z20
+	VFMADD213PS Z7, Z5, Z20
+	VFMADD231PS 64(CX)(R13*1), Z4, Z20
+	VMOVUPS     Z20, 64(AX)(R13*1)
+	VMOVUPS     128(DX)(R13*1), Z20
+	VSUBPS      Z10, Z20, Z20
+	VFMADD213PS Z11, Z9, Z20
+	VFMADD231PS 128(CX)(R13*1), Z8, Z20
+	VMOVUPS     Z20, 128(AX)(R13*1)
+	VMOVUPS     192(DX)(R13*1), Z20
+	VSUBPS      Z14, Z20, Z20
+	VFMADD213PS Z15, Z13, Z20
+	VFMADD231PS 192(CX)(R13*1), Z12, Z20
+	VMOVUPS     Z20, 192(AX)(R13*1)
+	VMOVUPS     256(DX)(R13*1), Z20
+	VSUBPS      Z18, Z20, Z20
+	VFMADD213PS Z19, Z17, Z20
+	VFMADD231PS 256(CX)(R13*1), Z16, Z20
+	VMOVUPS     Z20, 256(AX)(R13*1)
+	ADDQ        R11, R13
+	DECQ        R14
+	JNZ         positions3
+	ADDQ        $0x00000140, R12
+	SUBQ        $0x00000050, R10
+	JMP         group1
+
+rest2:
+group4:
+	CMPQ    R10, $0x00000010
+	JLT     rest5
+	VMOVUPS (BX)(R12*1), Z0
+	VMOVUPS (SI)(R12*1), Z1
+	VMOVUPS (DI)(R12*1), Z2
+	VMOVUPS (R8)(R12*1), Z3
+	MOVQ    R12, R13
+	MOVQ    R9, R14
+
+positions6:
+	VMOVUPS     (DX)(R13*1), Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD213PS Z3, Z1, Z4
+	VFMADD231PS (CX)(R13*1), Z0, Z4
+	VMOVUPS     Z4, (AX)(R13*1)
+	ADDQ        R11, R13
+	DECQ        R14
+	JNZ         positions6
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000010, R10
+	JMP         group4
+
+rest5:
+	TESTQ     R10, R10
+	JZ        done7
+	VMOVUPS.Z (BX)(R12*1), K1, Z0
+	VMOVUPS.Z (SI)(R12*1), K1, Z1
+	VMOVUPS.Z (DI)(R12*1), K1, Z2
+	VMOVUPS.Z (R8)(R12*1), K1, Z3
+	MOVQ      R12, BX
+	MOVQ      R9, SI
+
+positions8:
+	VMOVUPS.Z   (DX)(BX*1), K1, Z4
+	VSUBPS      Z2, Z4, Z4
+	VFMADD213PS Z3, Z1, Z4
+	VMOVUPS.Z   (CX)(BX*1), K1, Z5
+	VFMADD231PS Z5, Z0, Z4
+	VMOVUPS     Z4, K1, (AX)(BX*1)
+	ADDQ        R11, BX
+	DECQ        SI
+	JNZ         positions8
+
+done7:
+	VZEROUPPER
+	RET
+
+// func axpyAVX512(y *float32, x *float32, n int, a float32)
+// Requires: AVX, AVX512F
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-28
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS a+24(FP), Z0
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $0x0000000f, BX
+	LEAQ         bitmask<>+0(SB), SI
+	MOVWLZX      (SI)(BX*2), BX
+	KMOVW        BX, K1
+	XORQ         BX, BX
+
+vectors1:
+	CMPQ        DX, $0x00000020
+	JLT         rest2
+	VMOVUPS     (AX)(BX*1), Z1
+	VFMADD231PS (CX)(BX*1), Z0, Z1
+	VMOVUPS     Z1, (AX)(BX*1)
+	VMOVUPS     64(AX)(BX*1), Z1
+	VFMADD231PS 64(CX)(BX*1), Z0, Z1
+	VMOVUPS     Z1, 64(AX)(BX*1)
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000020, DX
+	JMP         vectors1
+
+rest2:
+vectors3:
+	CMPQ        DX, $0x00000010
+	JLT         rest4
+	VMOVUPS     (AX)(BX*1), Z1
+	VFMADD231PS (CX)(BX*1), Z0, Z1
+	VMOVUPS     Z1, (AX)(BX*1)
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000010, DX
+	JMP         vectors3
+
+rest4:
+	TESTQ       DX, DX
+	JZ          done5
+	VMOVUPS.Z   (AX)(BX*1), K1, Z1
+	VMOVUPS.Z   (CX)(BX*1), K1, Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, K1, (AX)(BX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func reluGradAVX512(dy *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·reluGradAVX512(SB), NOSPLIT, $0-24
+	MOVQ    dy+0(FP), AX
+	MOVQ    y+8(FP), CX
+	VPXORD  Z0, Z0, Z0
+	MOVQ    n+16(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $0x0000000f, BX
+	LEAQ    bitmask<>+0(SB), SI
+	MOVWLZX (SI)(BX*2), BX
+	KMOVW   BX, K1
+	XORQ    BX, BX
+
+vectors1:
+	CMPQ      DX, $0x00000020
+	JLT       rest2
+	VCMPPS    $0x11, (CX)(BX*1), Z0, K2
+	VMOVUPS.Z (AX)(BX*1), K2, Z1
+	VMOVUPS   Z1, (AX)(BX*1)
+	VCMPPS    $0x11, 64(CX)(BX*1), Z0, K2
+	VMOVUPS.Z 64(AX)(BX*1), K2, Z1
+	VMOVUPS   Z1, 64(AX)(BX*1)
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000020, DX
+	JMP       vectors1
+
+rest2:
+vectors3:
+	CMPQ      DX, $0x00000010
+	JLT       rest4
+	VCMPPS    $0x11, (CX)(BX*1), Z0, K2
+	VMOVUPS.Z (AX)(BX*1), K2, Z1
+	VMOVUPS   Z1, (AX)(BX*1)
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, DX
+	JMP       vectors3
+
+rest4:
+	TESTQ     DX, DX
+	JZ        done5
+	VMOVUPS.Z (CX)(BX*1), K1, Z1
+	VCMPPS    $0x11, Z1, Z0, K2
+	VMOVUPS.Z (AX)(BX*1), K2, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func sgdAVX512(w *float32, dy *float32, n int, lr float32, decay float32)
+// Requires: AVX, AVX512F
+TEXT ·sgdAVX512(SB), NOSPLIT, $0-32
+	MOVQ         w+0(FP), AX
+	MOVQ         dy+8(FP), CX
+	VBROADCASTSS lr+24(FP), Z0
+	VBROADCASTSS decay+28(FP), Z1
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $0x0000000f, BX
+	LEAQ         bitmask<>+0(SB), SI
+	MOVWLZX      (SI)(BX*2), BX
+	KMOVW        BX, K1
+	XORQ         BX, BX
+
+vectors1:
+	CMPQ         DX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(BX*1), Z2
+	VMOVUPS      (CX)(BX*1), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VFNMADD231PS Z3, Z0, Z2
+	VMOVUPS      Z2, (AX)(BX*1)
+	VMOVUPS      64(AX)(BX*1), Z2
+	VMOVUPS      64(CX)(BX*1), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VFNMADD231PS Z3, Z0, Z2
+	VMOVUPS      Z2, 64(AX)(BX*1)
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000020, DX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         DX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(BX*1), Z2
+	VMOVUPS      (CX)(BX*1), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VFNMADD231PS Z3, Z0, Z2
+	VMOVUPS      Z2, (AX)(BX*1)
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, DX
+	JMP          vectors3
+
+rest4:
+	TESTQ        DX, DX
+	JZ           done5
+	VMOVUPS.Z    (AX)(BX*1), K1, Z2
+	VMOVUPS.Z    (CX)(BX*1), K1, Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VFNMADD231PS Z3, Z0, Z2
+	VMOVUPS      Z2, K1, (AX)(BX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func momentumAVX512(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32)
+// Requires: AVX, AVX512F
+TEXT ·momentumAVX512(SB), NOSPLIT, $0-44
+	MOVQ         w+0(FP), AX
+	MOVQ         dy+8(FP), CX
+	MOVQ         m+16(FP), DX
+	VBROADCASTSS lr+32(FP), Z0
+	VBROADCASTSS decay+36(FP), Z1
+	VBROADCASTSS mu+40(FP), Z2
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $0x0000000f, SI
+	LEAQ         bitmask<>+0(SB), DI
+	MOVWLZX      (DI)(SI*2), SI
+	KMOVW        SI, K1
+	XORQ         SI, SI
+
+vectors1:
+	CMPQ         BX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(SI*1), Z3
+	VMOVUPS      (CX)(SI*1), Z4
+	VFMADD231PS  Z3, Z1, Z4
+	VFMADD231PS  (DX)(SI*1), Z2, Z4
+	VMOVUPS      Z4, (DX)(SI*1)
+	VFNMADD231PS Z4, Z0, Z3
+	VMOVUPS      Z3, (AX)(SI*1)
+	VMOVUPS      64(AX)(SI*1), Z3
+	VMOVUPS      64(CX)(SI*1), Z4
+	VFMADD231PS  Z3, Z1, Z4
+	VFMADD231PS  64(DX)(SI*1), Z2, Z4
+	VMOVUPS      Z4, 64(DX)(SI*1)
+	VFNMADD231PS Z4, Z0, Z3
+	VMOVUPS      Z3, 64(AX)(SI*1)
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x00000020, BX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         BX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(SI*1), Z3
+	VMOVUPS      (CX)(SI*1), Z4
+	VFMADD231PS  Z3, Z1, Z4
+	VFMADD231PS  (DX)(SI*1), Z2, Z4
+	VMOVUPS      Z4, (DX)(SI*1)
+	VFNMADD231PS Z4, Z0, Z3
+	VMOVUPS      Z3, (AX)(SI*1)
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, BX
+	JMP          vectors3
+
+rest4:
+	TESTQ        BX, BX
+	JZ           done5
+	VMOVUPS.Z    (AX)(SI*1), K1, Z3
+	VMOVUPS.Z    (CX)(SI*1), K1, Z4
+	VFMADD231PS  Z3, Z1, Z4
+	VMOVUPS.Z    (DX)(SI*1), K1, Z1
+	VFMADD231PS  Z1, Z2, Z4
+	VMOVUPS      Z4, K1, (DX)(SI*1)
+	VFNMADD231PS Z4, Z0, Z3
+	VMOVUPS      Z3, K1, (AX)(SI*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32)
+// Requires: AVX, AVX512F
+TEXT ·adamAVX512(SB), NOSPLIT, $0-68
+	MOVQ         w+0(FP), AX
+	MOVQ         dy+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	VBROADCASTSS step+40(FP), Z0
+	VBROADCASTSS decay+44(FP), Z1
+	VBROADCASTSS rest1+48(FP), Z2
+	VBROADCASTSS beta2+52(FP), Z3
+	VBROADCASTSS rest2+56(FP), Z4
+	VBROADCASTSS root+60(FP), Z5
+	VBROADCASTSS eps+64(FP), Z6
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ         SI, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(DI*1), Z7
+	VMOVUPS      (CX)(DI*1), Z8
+	VFMADD231PS  Z7, Z1, Z8
+	VMOVUPS      (DX)(DI*1), Z9
+	VSUBPS       Z9, Z8, Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VMOVUPS      Z9, (DX)(DI*1)
+	VMULPS       (BX)(DI*1), Z3, Z10
+	VMULPS       Z8, Z8, Z8
+	VFMADD231PS  Z8, Z4, Z10
+	VMOVUPS      Z10, (BX)(DI*1)
+	VSQRTPS      Z10, Z10
+	VFMADD213PS  Z6, Z5, Z10
+	VDIVPS       Z10, Z9, Z9
+	VFNMADD231PS Z9, Z0, Z7
+	VMOVUPS      Z7, (AX)(DI*1)
+	VMOVUPS      64(AX)(DI*1), Z7
+	VMOVUPS      64(CX)(DI*1), Z8
+	VFMADD231PS  Z7, Z1, Z8
+	VMOVUPS      64(DX)(DI*1), Z9
+	VSUBPS       Z9, Z8, Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VMOVUPS      Z9, 64(DX)(DI*1)
+	VMULPS       64(BX)(DI*1), Z3, Z10
+	VMULPS       Z8, Z8, Z8
+	VFMADD231PS  Z8, Z4, Z10
+	VMOVUPS      Z10, 64(BX)(DI*1)
+	VSQRTPS      Z10, Z10
+	VFMADD213PS  Z6, Z5, Z10
+	VDIVPS       Z10, Z9, Z9
+	VFNMADD231PS Z9, Z0, Z7
+	VMOVUPS      Z7, 64(AX)(DI*1)
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x00000020, SI
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         SI, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(DI*1), Z7
+	VMOVUPS      (CX)(DI*1), Z8
+	VFMADD231PS  Z7, Z1, Z8
+	VMOVUPS      (DX)(DI*1), Z9
+	VSUBPS       Z9, Z8, Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VMOVUPS      Z9, (DX)(DI*1)
+	VMULPS       (BX)(DI*1), Z3, Z10
+	VMULPS       Z8, Z8, Z8
+	VFMADD231PS  Z8, Z4, Z10
+	VMOVUPS      Z10, (BX)(DI*1)
+	VSQRTPS      Z10, Z10
+	VFMADD213PS  Z6, Z5, Z10
+	VDIVPS       Z10, Z9, Z9
+	VFNMADD231PS Z9, Z0, Z7
+	VMOVUPS      Z7, (AX)(DI*1)
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x00000010, SI
+	JMP          vectors3
+
+rest4:
+	TESTQ        SI, SI
+	JZ           done5
+	VMOVUPS.Z    (AX)(DI*1), K1, Z7
+	VMOVUPS.Z    (CX)(DI*1), K1, Z8
+	VFMADD231PS  Z7, Z1, Z8
+	VMOVUPS.Z    (DX)(DI*1), K1, Z1
+	VSUBPS       Z1, Z8, Z9
+	VFMADD231PS  Z9, Z2, Z1
+	VMOVUPS      Z1, K1, (DX)(DI*1)
+	VMOVUPS.Z    (BX)(DI*1), K1, Z2
+	VMULPS       Z2, Z3, Z2
+	VMULPS       Z8, Z8, Z8
+	VFMADD231PS  Z8, Z4, Z2
+	VMOVUPS      Z2, K1, (BX)(DI*1)
+	VSQRTPS      Z2, Z2
+	VFMADD213PS  Z6, Z5, Z2
+	VDIVPS       Z2, Z1, Z1
+	VFNMADD231PS Z1, Z0, Z7
+	VMOVUPS      Z7, K1, (AX)(DI*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func dotAVX512(x *float32, y *float32, n int) (sum float64)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·dotAVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    y+8(FP), CX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    n+16(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $0x0000000f, BX
+	LEAQ    bitmask<>+0(SB), SI
+	MOVWLZX (SI)(BX*2), BX
+	KMOVW   BX, K1
+	XORQ    BX, BX
+
+vectors1:
+	CMPQ        DX, $0x00000020
+	JLT         rest2
+	VCVTPS2PD   (AX)(BX*1), Z4
+	VCVTPS2PD   32(AX)(BX*1), Z5
+	VCVTPS2PD   (CX)(BX*1), Z6
+	VCVTPS2PD   32(CX)(BX*1), Z7
+	VFMADD231PD Z4, Z6, Z0
+	VFMADD231PD Z5, Z7, Z1
+	VCVTPS2PD   64(AX)(BX*1), Z4
+	VCVTPS2PD   96(AX)(BX*1), Z5
+	VCVTPS2PD   64(CX)(BX*1), Z6
+	VCVTPS2PD   96(CX)(BX*1), Z7
+	VFMADD231PD Z4, Z6, Z2
+	VFMADD231PD Z5, Z7, Z3
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000020, DX
+	JMP         vectors1
+
+rest2:
+vectors3:
+	CMPQ        DX, $0x00000010
+	JLT         rest4
+	VCVTPS2PD   (AX)(BX*1), Z4
+	VCVTPS2PD   32(AX)(BX*1), Z5
+	VCVTPS2PD   (CX)(BX*1), Z6
+	VCVTPS2PD   32(CX)(BX*1), Z7
+	VFMADD231PD Z4, Z6, Z0
+	VFMADD231PD Z5, Z7, Z1
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000010, DX
+	JMP         vectors3
+
+rest4:
+	TESTQ         DX, DX
+	JZ            done5
+	VMOVUPS.Z     (AX)(BX*1), K1, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VMOVUPS.Z     (CX)(BX*1), K1, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VCVTPS2PD     Y6, Z6
+	VCVTPS2PD     Y7, Z7
+	VFMADD231PD   Z4, Z6, Z0
+	VFMADD231PD   Z5, Z7, Z1
+
+done5:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·sigmoidErrorAVX512(SB), NOSPLIT, $0-40
+	MOVQ    y+0(FP), AX
+	MOVQ    t+8(FP), CX
+	MOVQ    in+16(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    n+24(FP), BX
+	MOVQ    BX, SI
+	ANDQ    $0x0000000f, SI
+	LEAQ    bitmask<>+0(SB), DI
+	MOVWLZX (DI)(SI*2), SI
+	KMOVW   SI, K1
+	XORQ    SI, SI
+
+vectors1:
+	CMPQ          BX, $0x00000020
+	JLT           rest2
+	VMOVUPS       (AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, (AX)(SI*1)
+	VMOVUPS       (CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        (DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+	VMOVUPS       64(AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, 64(AX)(SI*1)
+	VMOVUPS       64(CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        64(DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z2
+	VFMADD231PD   Z5, Z5, Z3
+	ADDQ          $0x00000080, SI
+	SUBQ          $0x00000020, BX
+	JMP           vectors1
+
+rest2:
+vectors3:
+	CMPQ          BX, $0x00000010
+	JLT           rest4
+	VMOVUPS       (AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, (AX)(SI*1)
+	VMOVUPS       (CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        (DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+	ADDQ          $0x00000040, SI
+	SUBQ          $0x00000010, BX
+	JMP           vectors3
+
+rest4:
+	TESTQ         BX, BX
+	JZ            done5
+	VMOVUPS.Z     (AX)(SI*1), K1, Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, K1, (AX)(SI*1)
+	VMOVUPS.Z     (CX)(SI*1), K1, Z4
+	VSUBPS        Z6, Z4, Z4
+	VMOVUPS.Z     (DX)(SI*1), K1, Z5
+	VMULPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+
+done5:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
+// Requires: AVX, AVX512F
+TEXT ·sigmoidErrorGradAVX512(SB), NOSPLIT, $0-44
+	MOVQ         d+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         t+16(FP), DX
+	MOVQ         in+24(FP), BX
+	VBROADCASTSS f+40(FP), Z0
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ    SI, $0x00000020
+	JLT     rest2
+	VMOVUPS (CX)(DI*1), Z1
+	VSUBPS  (DX)(DI*1), Z1, Z2
+	VMULPS  (BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(DI*1)
+	VMOVUPS 64(CX)(DI*1), Z1
+	VSUBPS  64(DX)(DI*1), Z1, Z2
+	VMULPS  64(BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(AX)(DI*1)
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000020, SI
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    SI, $0x00000010
+	JLT     rest4
+	VMOVUPS (CX)(DI*1), Z1
+	VSUBPS  (DX)(DI*1), Z1, Z2
+	VMULPS  (BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JMP     vectors3
+
+rest4:
+	TESTQ     SI, SI
+	JZ        done5
+	VMOVUPS.Z (CX)(DI*1), K1, Z1
+	VMOVUPS.Z (DX)(DI*1), K1, Z2
+	VSUBPS    Z2, Z1, Z2
+	VMOVUPS.Z (BX)(DI*1), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z2
+	VMOVUPS   sigmoidvalues<>+384(SB), Z0
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z1, Z0, Z0
+	VMULPS    Z0, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(DI*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func laneSumsAVX512(dst *float32, src *float32, groups int)
+// Requires: AVX
+TEXT ·laneSumsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ groups+16(FP), DX
+
+group1:
+	VMOVUPS    (CX), Y0
+	VADDPS     32(CX), Y0, Y0
+	VMOVUPS    64(CX), Y1
+	VADDPS     96(CX), Y1, Y1
+	VMOVUPS    128(CX), Y2
+	VADDPS     160(CX), Y2, Y2
+	VMOVUPS    192(CX), Y3
+	VADDPS     224(CX), Y3, Y3
+	VMOVUPS    256(CX), Y4
+	VADDPS     288(CX), Y4, Y4
+	VMOVUPS    320(CX), Y5
+	VADDPS     352(CX), Y5, Y5
+	VMOVUPS    384(CX), Y6
+	VADDPS     416(CX), Y6, Y6
+	VMOVUPS    448(CX), Y7
+	VADDPS     480(CX), Y7, Y7
+	VHADDPS    Y1, Y0, Y0
+	VHADDPS    Y3, Y2, Y2
+	VHADDPS    Y5, Y4, Y4
+	VHADDPS    Y7, Y6, Y6
+	VHADDPS    Y2, Y0, Y0
+	VHADDPS    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y1
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        group1
+	VZEROUPPER
+	RET
+
+// func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+// Requires: AVX, AVX512F
+TEXT ·normaliseAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         gamma+16(FP), DX
+	MOVQ         beta+24(FP), BX
+	VBROADCASTSS mean+40(FP), Z0
+	VBROADCASTSS scale+44(FP), Z1
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ        SI, $0x00000020
+	JLT         rest2
+	VMOVUPS     (CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     (DX)(DI*1), Z3
+	VFMADD213PS (BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, (AX)(DI*1)
+	VMOVUPS     64(CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     64(DX)(DI*1), Z3
+	VFMADD213PS 64(BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, 64(AX)(DI*1)
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000020, SI
+	JMP         vectors1
+
+rest2:
+vectors3:
+	CMPQ        SI, $0x00000010
+	JLT         rest4
+	VMOVUPS     (CX)(DI*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS     (DX)(DI*1), Z3
+	VFMADD213PS (BX)(DI*1), Z3, Z2
+	VMOVUPS     Z2, (AX)(DI*1)
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, SI
+	JMP         vectors3
+
+rest4:
+	TESTQ       SI, SI
+	JZ          done5
+	VMOVUPS.Z   (CX)(DI*1), K1, Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VMOVUPS.Z   (DX)(DI*1), K1, Z0
+	VMOVUPS.Z   (BX)(DI*1), K1, Z1
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, K1, (AX)(DI*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func softmaxAVX512(x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·softmaxAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	VMOVUPS tokenvalues<>+192(SB), Z0
+	VMOVUPS tokenvalues<>+192(SB), Z1
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ    CX, $0x00000020
+	JLT     rest2
+	VMOVUPS (AX)(DX*1), Z2
+	VMAXPS  Z2, Z0, Z0
+	VMOVUPS 64(AX)(DX*1), Z2
+	VMAXPS  Z2, Z1, Z1
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, CX
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    CX, $0x00000010
+	JLT     rest4
+	VMOVUPS (AX)(DX*1), Z2
+	VMAXPS  Z2, Z0, Z0
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors3
+
+rest4:
+	TESTQ     CX, CX
+	JZ        done5
+	VMOVUPS.Z (AX)(DX*1), K1, Z2
+	VMAXPS    Z2, Z0, K1, Z0
+
+done5:
+	VMAXPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VMAXPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VMAXPS        X1, X0, X0
+	VBROADCASTSS  X0, Z0
+	VPXORD        Z3, Z3, Z3
+	VPXORD        Z4, Z4, Z4
+	MOVQ          n+8(FP), CX
+	MOVQ          CX, DX
+	ANDQ          $0x0000000f, DX
+	LEAQ          bitmask<>+0(SB), BX
+	MOVWLZX       (BX)(DX*2), DX
+	KMOVW         DX, K1
+	XORQ          DX, DX
+
+vectors6:
+	CMPQ         CX, $0x00000020
+	JLT          rest7
+	VMOVUPS      (AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z5, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z5, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors6
+
+rest7:
+vectors8:
+	CMPQ         CX, $0x00000010
+	JLT          rest9
+	VMOVUPS      (AX)(DX*1), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z5
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z5, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z5, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z5
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z5
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z5, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors8
+
+rest9:
+	TESTQ        CX, CX
+	JZ           done10
+	VMOVUPS.Z    (AX)(DX*1), K1, Z1
+	VSUBPS       Z0, Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z0
+	VSUBPS       sigmoidvalues<>+192(SB), Z0, Z0
+	VCVTTPS2DQ   Z0, Z0
+	VCVTDQ2PS    Z0, Z2
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z2, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z2, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z2
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z2
+	VPADDD       sigmoidvalues<>+448(SB), Z0, Z0
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z3, Z3
+	VMOVUPS      Z2, K1, (AX)(DX*1)
+
+done10:
+	VADDPS        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VMOVHLPS      X3, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSHDUP     X3, X0
+	VADDPS        X0, X3, X3
+	VBROADCASTSS  X3, Z0
+	VMOVUPS       tokenvalues<>+0(SB), Z1
+	VDIVPS        Z0, Z1, Z1
+	MOVQ          n+8(FP), CX
+	MOVQ          CX, DX
+	ANDQ          $0x0000000f, DX
+	LEAQ          bitmask<>+0(SB), BX
+	MOVWLZX       (BX)(DX*2), DX
+	KMOVW         DX, K1
+	XORQ          DX, DX
+
+vectors11:
+	CMPQ    CX, $0x00000020
+	JLT     rest12
+	VMULPS  (AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	VMULPS  64(AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, 64(AX)(DX*1)
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, CX
+	JMP     vectors11
+
+rest12:
+vectors13:
+	CMPQ    CX, $0x00000010
+	JLT     rest14
+	VMULPS  (AX)(DX*1), Z1, Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JMP     vectors13
+
+rest14:
+	TESTQ     CX, CX
+	JZ        done15
+	VMOVUPS.Z (AX)(DX*1), K1, Z0
+	VMULPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*1)
+
+done15:
+	VZEROUPPER
+	RET
+
+// func geluAVX512(x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMOVUPS.Z    (AX)(DX*1), K1, Z0
+	VPANDD       tokenvalues<>+64(SB), Z0, Z1
+	VMOVUPS      tokenvalues<>+0(SB), Z2
+	VMOVAPS      Z2, Z3
+	VFMADD231PS  tokenvalues<>+320(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      tokenvalues<>+384(SB), Z3
+	VFMADD213PS  tokenvalues<>+448(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+512(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+576(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+640(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+704(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+768(SB), Z2, Z3
+	VFMADD213PS  tokenvalues<>+832(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z1
+	VMULPS       tokenvalues<>+128(SB), Z1, Z1
+	VMOVUPS      sigmoidvalues<>+64(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       sigmoidvalues<>+128(SB), Z1, Z2
+	VSUBPS       sigmoidvalues<>+192(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z2
+	VCVTDQ2PS    Z2, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z1
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z1
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z1, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VSUBPS       Z3, Z0, Z1
+	VPMOVD2M     Z0, K2
+	VMOVAPS      Z3, K2, Z1
+	VMOVUPS      Z1, K1, (AX)(DX*1)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func quickGELUAVX512(x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·quickGELUAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    CX, DX
+	ANDQ    $0x0000000f, DX
+	LEAQ    bitmask<>+0(SB), BX
+	MOVWLZX (BX)(DX*2), DX
+	KMOVW   DX, K1
+	XORQ    DX, DX
+
+vectors1:
+	CMPQ         CX, $0x00000020
+	JLT          rest2
+	VMOVUPS      (AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, (AX)(DX*1)
+	VMOVUPS      64(AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, 64(AX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, CX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         CX, $0x00000010
+	JLT          rest4
+	VMOVUPS      (AX)(DX*1), Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, (AX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, CX
+	JMP          vectors3
+
+rest4:
+	TESTQ        CX, CX
+	JZ           done5
+	VMOVUPS.Z    (AX)(DX*1), K1, Z0
+	VMULPS       tokenvalues<>+256(SB), Z0, Z1
+	VPORD        sigmoidvalues<>+0(SB), Z1, Z2
+	VMOVUPS      sigmoidvalues<>+64(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       sigmoidvalues<>+128(SB), Z2, Z3
+	VSUBPS       sigmoidvalues<>+192(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z3
+	VCVTDQ2PS    Z3, Z4
+	VFNMADD231PS sigmoidvalues<>+256(SB), Z4, Z2
+	VFNMADD231PS sigmoidvalues<>+320(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+512(SB), Z4
+	VFMADD213PS  sigmoidvalues<>+576(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+640(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+704(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+768(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+832(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VFMADD213PS  sigmoidvalues<>+384(SB), Z2, Z4
+	VPADDD       sigmoidvalues<>+448(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       sigmoidvalues<>+384(SB), Z4, Z2
+	VMOVUPS      sigmoidvalues<>+384(SB), Z3
+	VPMOVD2M     Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VDIVPS       Z2, Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)(DX*1)
+
 done5:
 	VZEROUPPER
 	RET

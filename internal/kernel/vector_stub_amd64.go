@@ -4,141 +4,6 @@
 
 package kernel
 
-// planeSumAVX512 returns Σ x over the area.
-//
-//go:noescape
-func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
-
-// planeSquaresAVX512 returns Σ (x-mean)² over the area.
-//
-//go:noescape
-func planeSquaresAVX512(x *float32, rows int, cols int, stride int, mean float32) (sum float32)
-
-// planeScaleAVX512 writes y = max(floor, x·scale + shift) over the area.
-//
-//go:noescape
-func planeScaleAVX512(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
-
-// planeScaleResAVX512 writes y = max(floor, x·scale + shift + res) over the area.
-//
-//go:noescape
-func planeScaleResAVX512(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
-
-// planeNormSumsAVX512 returns Σ dy and Σ dy·(z-mean) over the area.
-//
-//go:noescape
-func planeNormSumsAVX512(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
-
-// planeNormSumsGatedAVX512 masks dy by y > 0 and returns Σ dy and Σ dy·(z-mean) over the area.
-//
-//go:noescape
-func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
-
-// planeNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r over the area.
-//
-//go:noescape
-func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
-
-// channelLastSumsAVX512 adds to sum[i] Σ_n x[n·stride+i], i < c.
-//
-//go:noescape
-func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
-
-// channelLastSquaresAVX512 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
-//
-//go:noescape
-func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
-
-// channelLastScaleAVX512 writes y = max(floor, x·scale + shift) for every channel.
-//
-//go:noescape
-func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
-
-// channelLastScaleResAVX512 writes y = max(floor, x·scale + shift + res) for every channel.
-//
-//go:noescape
-func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
-
-// channelLastNormSumsAVX512 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
-//
-//go:noescape
-func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
-
-// channelLastNormSumsGatedAVX512 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
-//
-//go:noescape
-func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
-
-// channelLastNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r for every channel.
-//
-//go:noescape
-func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
-
-// axpyAVX512 adds a·x to y.
-//
-//go:noescape
-func axpyAVX512(y *float32, x *float32, n int, a float32)
-
-// reluGradAVX512 masks dy by y > 0.
-//
-//go:noescape
-func reluGradAVX512(dy *float32, y *float32, n int)
-
-// sgdAVX512 steps w -= lr·(dy + decay·w).
-//
-//go:noescape
-func sgdAVX512(w *float32, dy *float32, n int, lr float32, decay float32)
-
-// momentumAVX512 steps m = mu·m + dy + decay·w; w -= lr·m.
-//
-//go:noescape
-func momentumAVX512(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32)
-
-// adamAVX512 steps d = dy + decay·w; m += rest1·(d-m); v = beta2·v + rest2·d²; w -= step·m/(root·√v + eps).
-//
-//go:noescape
-func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32)
-
-// dotAVX512 returns Σ x·y; the sum runs in float64.
-//
-//go:noescape
-func dotAVX512(x *float32, y *float32, n int) (sum float64)
-
-// sigmoidErrorAVX512 writes y = 1/(1+e^-y) and returns Σ (in·(t-y))²; the sum runs in float64.
-//
-//go:noescape
-func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
-
-// sigmoidErrorGradAVX512 writes d = f·in·(y-t)·y·(1-y).
-//
-//go:noescape
-func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
-
-// laneSumsAVX512 writes to dst the sum of each vector of src, 8 in a group.
-//
-//go:noescape
-func laneSumsAVX512(dst *float32, src *float32, groups int)
-
-// normaliseAVX512 writes y = (x-mean)·scale·gamma + beta.
-//
-//go:noescape
-func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
-
-// softmaxAVX512 writes x = e^x / Σ e^x.
-//
-//go:noescape
-func softmaxAVX512(x *float32, n int)
-
-// geluAVX512 writes x·Φ(x), with Φ the normal distribution.
-//
-//go:noescape
-func geluAVX512(x *float32, n int)
-
-// quickGELUAVX512 writes x/(1+e^(-1.702·x)).
-//
-//go:noescape
-func quickGELUAVX512(x *float32, n int)
-
 // planeSumAVX2 returns Σ x over the area.
 //
 //go:noescape
@@ -273,6 +138,141 @@ func geluAVX2(x *float32, n int)
 //
 //go:noescape
 func quickGELUAVX2(x *float32, n int)
+
+// planeSumAVX512 returns Σ x over the area.
+//
+//go:noescape
+func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
+
+// planeSquaresAVX512 returns Σ (x-mean)² over the area.
+//
+//go:noescape
+func planeSquaresAVX512(x *float32, rows int, cols int, stride int, mean float32) (sum float32)
+
+// planeScaleAVX512 writes y = max(floor, x·scale + shift) over the area.
+//
+//go:noescape
+func planeScaleAVX512(y *float32, x *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
+
+// planeScaleResAVX512 writes y = max(floor, x·scale + shift + res) over the area.
+//
+//go:noescape
+func planeScaleResAVX512(y *float32, x *float32, res *float32, rows int, cols int, stride int, scale float32, shift float32, floor float32)
+
+// planeNormSumsAVX512 returns Σ dy and Σ dy·(z-mean) over the area.
+//
+//go:noescape
+func planeNormSumsAVX512(dy *float32, z *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
+
+// planeNormSumsGatedAVX512 masks dy by y > 0 and returns Σ dy and Σ dy·(z-mean) over the area.
+//
+//go:noescape
+func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, cols int, stride int, mean float32) (sg float32, sgz float32)
+
+// planeNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r over the area.
+//
+//go:noescape
+func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
+
+// channelLastSumsAVX512 adds to sum[i] Σ_n x[n·stride+i], i < c.
+//
+//go:noescape
+func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
+
+// channelLastSquaresAVX512 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
+//
+//go:noescape
+func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+
+// channelLastScaleAVX512 writes y = max(floor, x·scale + shift) for every channel.
+//
+//go:noescape
+func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+
+// channelLastScaleResAVX512 writes y = max(floor, x·scale + shift + res) for every channel.
+//
+//go:noescape
+func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+
+// channelLastNormSumsAVX512 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+//
+//go:noescape
+func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+
+// channelLastNormSumsGatedAVX512 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+//
+//go:noescape
+func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+
+// channelLastNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r for every channel.
+//
+//go:noescape
+func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+
+// axpyAVX512 adds a·x to y.
+//
+//go:noescape
+func axpyAVX512(y *float32, x *float32, n int, a float32)
+
+// reluGradAVX512 masks dy by y > 0.
+//
+//go:noescape
+func reluGradAVX512(dy *float32, y *float32, n int)
+
+// sgdAVX512 steps w -= lr·(dy + decay·w).
+//
+//go:noescape
+func sgdAVX512(w *float32, dy *float32, n int, lr float32, decay float32)
+
+// momentumAVX512 steps m = mu·m + dy + decay·w; w -= lr·m.
+//
+//go:noescape
+func momentumAVX512(w *float32, dy *float32, m *float32, n int, lr float32, decay float32, mu float32)
+
+// adamAVX512 steps d = dy + decay·w; m += rest1·(d-m); v = beta2·v + rest2·d²; w -= step·m/(root·√v + eps).
+//
+//go:noescape
+func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step float32, decay float32, rest1 float32, beta2 float32, rest2 float32, root float32, eps float32)
+
+// dotAVX512 returns Σ x·y; the sum runs in float64.
+//
+//go:noescape
+func dotAVX512(x *float32, y *float32, n int) (sum float64)
+
+// sigmoidErrorAVX512 writes y = 1/(1+e^-y) and returns Σ (in·(t-y))²; the sum runs in float64.
+//
+//go:noescape
+func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
+
+// sigmoidErrorGradAVX512 writes d = f·in·(y-t)·y·(1-y).
+//
+//go:noescape
+func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
+
+// laneSumsAVX512 writes to dst the sum of each vector of src, 8 in a group.
+//
+//go:noescape
+func laneSumsAVX512(dst *float32, src *float32, groups int)
+
+// normaliseAVX512 writes y = (x-mean)·scale·gamma + beta.
+//
+//go:noescape
+func normaliseAVX512(y *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32)
+
+// softmaxAVX512 writes x = e^x / Σ e^x.
+//
+//go:noescape
+func softmaxAVX512(x *float32, n int)
+
+// geluAVX512 writes x·Φ(x), with Φ the normal distribution.
+//
+//go:noescape
+func geluAVX512(x *float32, n int)
+
+// quickGELUAVX512 writes x/(1+e^(-1.702·x)).
+//
+//go:noescape
+func quickGELUAVX512(x *float32, n int)
 
 // transposeAVX2 writes dst[j·dstStride+i] = src[i·srcStride+j] for i < 8·down, j < 8·across.
 //

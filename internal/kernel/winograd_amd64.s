@@ -2207,120 +2207,120 @@ counted39:
 	MOVQ R10, 32(SP)
 
 next40:
-	VMOVUPS      (SI), Y0
-	VMOVUPS      (SI)(CX*1), Y1
-	VMOVUPS      (SI)(CX*2), Y2
+	VMOVUPS      (SI)(CX*1), Y0
+	VMOVUPS      (SI)(CX*2), Y1
+	VADDPS       Y1, Y0, Y2
+	VSUBPS       Y0, Y1, Y0
 	VMOVUPS      (SI)(DX*1), Y3
 	VMOVUPS      (SI)(CX*4), Y4
-	VMOVUPS      (SI)(BX*1), Y5
-	VADDPS       Y2, Y1, Y6
-	VSUBPS       Y1, Y2, Y1
-	VADDPS       Y4, Y3, Y2
+	VADDPS       Y4, Y3, Y1
 	VSUBPS       Y4, Y3, Y3
-	VMULPS       winograd<>+160(SB), Y0, Y0
-	VFNMADD231PS winograd<>+192(SB), Y6, Y0
-	VFMADD231PS  winograd<>+288(SB), Y2, Y0
-	VMULPS       winograd<>+192(SB), Y1, Y1
-	VFMADD231PS  winograd<>+256(SB), Y3, Y1
-	VSUBPS       Y6, Y2, Y2
-	VFMADD231PS  winograd<>+192(SB), Y2, Y5
+	VMOVUPS      (SI), Y4
+	VMULPS       winograd<>+160(SB), Y4, Y4
+	VFNMADD231PS winograd<>+192(SB), Y2, Y4
+	VFMADD231PS  winograd<>+288(SB), Y1, Y4
+	VMULPS       winograd<>+192(SB), Y0, Y0
+	VFMADD231PS  winograd<>+256(SB), Y3, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      (SI)(BX*1), Y2
+	VFMADD231PS  winograd<>+192(SB), Y1, Y2
 	LEAQ         (SI)(AX*1), R10
-	VMOVUPS      (R10), Y2
-	VMOVUPS      (R10)(CX*1), Y3
-	VMOVUPS      (R10)(CX*2), Y4
+	VMOVUPS      (R10)(CX*1), Y1
+	VMOVUPS      (R10)(CX*2), Y3
+	VADDPS       Y3, Y1, Y5
+	VSUBPS       Y1, Y3, Y1
 	VMOVUPS      (R10)(DX*1), Y6
 	VMOVUPS      (R10)(CX*4), Y7
-	VMOVUPS      (R10)(BX*1), Y8
-	VADDPS       Y4, Y3, Y9
-	VSUBPS       Y3, Y4, Y3
-	VADDPS       Y7, Y6, Y4
+	VADDPS       Y7, Y6, Y3
 	VSUBPS       Y7, Y6, Y6
-	VMULPS       winograd<>+160(SB), Y2, Y2
-	VFNMADD231PS winograd<>+192(SB), Y9, Y2
-	VFMADD231PS  winograd<>+288(SB), Y4, Y2
-	VMULPS       winograd<>+192(SB), Y3, Y3
-	VFMADD231PS  winograd<>+256(SB), Y6, Y3
-	VSUBPS       Y9, Y4, Y4
-	VFMADD231PS  winograd<>+192(SB), Y4, Y8
+	VMOVUPS      (R10), Y7
+	VMULPS       winograd<>+160(SB), Y7, Y7
+	VFNMADD231PS winograd<>+192(SB), Y5, Y7
+	VFMADD231PS  winograd<>+288(SB), Y3, Y7
+	VMULPS       winograd<>+192(SB), Y1, Y1
+	VFMADD231PS  winograd<>+256(SB), Y6, Y1
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      (R10)(BX*1), Y5
+	VFMADD231PS  winograd<>+192(SB), Y3, Y5
 	LEAQ         (SI)(AX*2), R10
-	VMOVUPS      (R10), Y4
-	VMOVUPS      (R10)(CX*1), Y6
-	VMOVUPS      (R10)(CX*2), Y7
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      (R10)(CX*2), Y6
+	VADDPS       Y6, Y3, Y8
+	VSUBPS       Y3, Y6, Y3
 	VMOVUPS      (R10)(DX*1), Y9
 	VMOVUPS      (R10)(CX*4), Y10
-	VMOVUPS      (R10)(BX*1), Y11
-	VADDPS       Y7, Y6, Y12
-	VSUBPS       Y6, Y7, Y6
-	VADDPS       Y10, Y9, Y7
+	VADDPS       Y10, Y9, Y6
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       winograd<>+160(SB), Y4, Y4
-	VFNMADD231PS winograd<>+192(SB), Y12, Y4
-	VFMADD231PS  winograd<>+288(SB), Y7, Y4
-	VMULPS       winograd<>+192(SB), Y6, Y6
-	VFMADD231PS  winograd<>+256(SB), Y9, Y6
-	VSUBPS       Y12, Y7, Y7
-	VFMADD231PS  winograd<>+192(SB), Y7, Y11
+	VMOVUPS      (R10), Y10
+	VMULPS       winograd<>+160(SB), Y10, Y10
+	VFNMADD231PS winograd<>+192(SB), Y8, Y10
+	VFMADD231PS  winograd<>+288(SB), Y6, Y10
+	VMULPS       winograd<>+192(SB), Y3, Y3
+	VFMADD231PS  winograd<>+256(SB), Y9, Y3
+	VSUBPS       Y8, Y6, Y6
+	VMOVUPS      (R10)(BX*1), Y8
+	VFMADD231PS  winograd<>+192(SB), Y6, Y8
 	LEAQ         (SI)(AX*2), R10
 	ADDQ         AX, R10
-	VMOVUPS      (R10), Y7
-	VMOVUPS      (R10)(CX*1), Y9
-	VMOVUPS      (R10)(CX*2), Y10
+	VMOVUPS      (R10)(CX*1), Y6
+	VMOVUPS      (R10)(CX*2), Y9
+	VADDPS       Y9, Y6, Y11
+	VSUBPS       Y6, Y9, Y6
 	VMOVUPS      (R10)(DX*1), Y12
 	VMOVUPS      (R10)(CX*4), Y13
-	VMOVUPS      (R10)(BX*1), Y14
-	VADDPS       Y10, Y9, Y15
-	VSUBPS       Y9, Y10, Y9
-	VADDPS       Y13, Y12, Y10
+	VADDPS       Y13, Y12, Y9
 	VSUBPS       Y13, Y12, Y12
-	VMULPS       winograd<>+160(SB), Y7, Y7
-	VFNMADD231PS winograd<>+192(SB), Y15, Y7
-	VFMADD231PS  winograd<>+288(SB), Y10, Y7
-	VMULPS       winograd<>+192(SB), Y9, Y9
-	VFMADD231PS  winograd<>+256(SB), Y12, Y9
-	VSUBPS       Y15, Y10, Y10
-	VFMADD231PS  winograd<>+192(SB), Y10, Y14
-	VADDPS       Y4, Y2, Y10
-	VMULPS       winograd<>+128(SB), Y10, Y10
-	VADDPS       Y10, Y0, Y0
-	VADDPS       Y10, Y7, Y7
-	VSUBPS       Y4, Y2, Y2
-	VMULPS       winograd<>+128(SB), Y2, Y2
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
+	VMOVUPS      (R10), Y13
+	VMULPS       winograd<>+160(SB), Y13, Y13
+	VFNMADD231PS winograd<>+192(SB), Y11, Y13
+	VFMADD231PS  winograd<>+288(SB), Y9, Y13
+	VMULPS       winograd<>+192(SB), Y6, Y6
+	VFMADD231PS  winograd<>+256(SB), Y12, Y6
+	VSUBPS       Y11, Y9, Y9
+	VMOVUPS      (R10)(BX*1), Y11
+	VFMADD231PS  winograd<>+192(SB), Y9, Y11
+	VADDPS       Y10, Y7, Y9
+	VMULPS       winograd<>+128(SB), Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y9, Y13, Y13
+	VSUBPS       Y10, Y7, Y7
+	VMULPS       winograd<>+128(SB), Y7, Y7
+	VADDPS       (DI), Y4, Y4
+	VMOVUPS      Y4, (DI)
 	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10), Y2, Y2
-	VMOVUPS      Y2, (R10)
-	LEAQ         (DI)(R8*2), R10
 	VADDPS       (R10), Y7, Y7
 	VMOVUPS      Y7, (R10)
-	VADDPS       Y6, Y3, Y0
-	VMULPS       winograd<>+128(SB), Y0, Y0
-	VADDPS       Y0, Y1, Y1
-	VADDPS       Y0, Y9, Y9
-	VSUBPS       Y6, Y3, Y3
-	VMULPS       winograd<>+128(SB), Y3, Y3
-	VADDPS       (DI)(R9*1), Y1, Y1
-	VMOVUPS      Y1, (DI)(R9*1)
-	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10)(R9*1), Y3, Y3
-	VMOVUPS      Y3, (R10)(R9*1)
 	LEAQ         (DI)(R8*2), R10
-	VADDPS       (R10)(R9*1), Y9, Y9
-	VMOVUPS      Y9, (R10)(R9*1)
-	VADDPS       Y11, Y8, Y0
-	VMULPS       winograd<>+128(SB), Y0, Y0
-	VADDPS       Y0, Y5, Y5
-	VADDPS       Y0, Y14, Y14
-	VSUBPS       Y11, Y8, Y8
-	VMULPS       winograd<>+128(SB), Y8, Y8
-	VADDPS       (DI)(R9*2), Y5, Y5
-	VMOVUPS      Y5, (DI)(R9*2)
+	VADDPS       (R10), Y13, Y13
+	VMOVUPS      Y13, (R10)
+	VADDPS       Y3, Y1, Y4
+	VMULPS       winograd<>+128(SB), Y4, Y4
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y3, Y1, Y1
+	VMULPS       winograd<>+128(SB), Y1, Y1
+	VADDPS       (DI)(R9*1), Y0, Y0
+	VMOVUPS      Y0, (DI)(R9*1)
 	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10)(R9*2), Y8, Y8
-	VMOVUPS      Y8, (R10)(R9*2)
+	VADDPS       (R10)(R9*1), Y1, Y1
+	VMOVUPS      Y1, (R10)(R9*1)
 	LEAQ         (DI)(R8*2), R10
-	VADDPS       (R10)(R9*2), Y14, Y14
-	VMOVUPS      Y14, (R10)(R9*2)
+	VADDPS       (R10)(R9*1), Y6, Y6
+	VMOVUPS      Y6, (R10)(R9*1)
+	VADDPS       Y8, Y5, Y0
+	VMULPS       winograd<>+128(SB), Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y0, Y11, Y11
+	VSUBPS       Y8, Y5, Y5
+	VMULPS       winograd<>+128(SB), Y5, Y5
+	VADDPS       (DI)(R9*2), Y2, Y2
+	VMOVUPS      Y2, (DI)(R9*2)
+	LEAQ         (DI)(R8*1), R10
+	VADDPS       (R10)(R9*2), Y5, Y5
+	VMOVUPS      Y5, (R10)(R9*2)
+	LEAQ         (DI)(R8*2), R10
+	VADDPS       (R10)(R9*2), Y11, Y11
+	VMOVUPS      Y11, (R10)(R9*2)
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	CMPQ         SI, 32(SP)
@@ -4503,120 +4503,120 @@ counted39:
 	MOVQ R10, 32(SP)
 
 next40:
-	VMOVUPS      (SI), Z5
-	VMOVUPS      (SI)(CX*1), Z6
-	VMOVUPS      (SI)(CX*2), Z7
+	VMOVUPS      (SI)(CX*1), Z5
+	VMOVUPS      (SI)(CX*2), Z6
+	VADDPS       Z6, Z5, Z7
+	VSUBPS       Z5, Z6, Z5
 	VMOVUPS      (SI)(DX*1), Z8
 	VMOVUPS      (SI)(CX*4), Z9
-	VMOVUPS      (SI)(BX*1), Z10
-	VADDPS       Z7, Z6, Z11
-	VSUBPS       Z6, Z7, Z6
-	VADDPS       Z9, Z8, Z7
+	VADDPS       Z9, Z8, Z6
 	VSUBPS       Z9, Z8, Z8
-	VMULPS       Z1, Z5, Z5
-	VFNMADD231PS Z2, Z11, Z5
-	VFMADD231PS  Z4, Z7, Z5
-	VMULPS       Z2, Z6, Z6
-	VFMADD231PS  Z3, Z8, Z6
-	VSUBPS       Z11, Z7, Z7
-	VFMADD231PS  Z2, Z7, Z10
+	VMOVUPS      (SI), Z9
+	VMULPS       Z1, Z9, Z9
+	VFNMADD231PS Z2, Z7, Z9
+	VFMADD231PS  Z4, Z6, Z9
+	VMULPS       Z2, Z5, Z5
+	VFMADD231PS  Z3, Z8, Z5
+	VSUBPS       Z7, Z6, Z6
+	VMOVUPS      (SI)(BX*1), Z7
+	VFMADD231PS  Z2, Z6, Z7
 	LEAQ         (SI)(AX*1), R10
-	VMOVUPS      (R10), Z7
-	VMOVUPS      (R10)(CX*1), Z8
-	VMOVUPS      (R10)(CX*2), Z9
+	VMOVUPS      (R10)(CX*1), Z6
+	VMOVUPS      (R10)(CX*2), Z8
+	VADDPS       Z8, Z6, Z10
+	VSUBPS       Z6, Z8, Z6
 	VMOVUPS      (R10)(DX*1), Z11
 	VMOVUPS      (R10)(CX*4), Z12
-	VMOVUPS      (R10)(BX*1), Z13
-	VADDPS       Z9, Z8, Z14
-	VSUBPS       Z8, Z9, Z8
-	VADDPS       Z12, Z11, Z9
+	VADDPS       Z12, Z11, Z8
 	VSUBPS       Z12, Z11, Z11
-	VMULPS       Z1, Z7, Z7
-	VFNMADD231PS Z2, Z14, Z7
-	VFMADD231PS  Z4, Z9, Z7
-	VMULPS       Z2, Z8, Z8
-	VFMADD231PS  Z3, Z11, Z8
-	VSUBPS       Z14, Z9, Z9
-	VFMADD231PS  Z2, Z9, Z13
+	VMOVUPS      (R10), Z12
+	VMULPS       Z1, Z12, Z12
+	VFNMADD231PS Z2, Z10, Z12
+	VFMADD231PS  Z4, Z8, Z12
+	VMULPS       Z2, Z6, Z6
+	VFMADD231PS  Z3, Z11, Z6
+	VSUBPS       Z10, Z8, Z8
+	VMOVUPS      (R10)(BX*1), Z10
+	VFMADD231PS  Z2, Z8, Z10
 	LEAQ         (SI)(AX*2), R10
-	VMOVUPS      (R10), Z9
-	VMOVUPS      (R10)(CX*1), Z11
-	VMOVUPS      (R10)(CX*2), Z12
+	VMOVUPS      (R10)(CX*1), Z8
+	VMOVUPS      (R10)(CX*2), Z11
+	VADDPS       Z11, Z8, Z13
+	VSUBPS       Z8, Z11, Z8
 	VMOVUPS      (R10)(DX*1), Z14
 	VMOVUPS      (R10)(CX*4), Z15
-	VMOVUPS      (R10)(BX*1), Z16
-	VADDPS       Z12, Z11, Z17
-	VSUBPS       Z11, Z12, Z11
-	VADDPS       Z15, Z14, Z12
+	VADDPS       Z15, Z14, Z11
 	VSUBPS       Z15, Z14, Z14
-	VMULPS       Z1, Z9, Z9
-	VFNMADD231PS Z2, Z17, Z9
-	VFMADD231PS  Z4, Z12, Z9
-	VMULPS       Z2, Z11, Z11
-	VFMADD231PS  Z3, Z14, Z11
-	VSUBPS       Z17, Z12, Z12
-	VFMADD231PS  Z2, Z12, Z16
+	VMOVUPS      (R10), Z15
+	VMULPS       Z1, Z15, Z15
+	VFNMADD231PS Z2, Z13, Z15
+	VFMADD231PS  Z4, Z11, Z15
+	VMULPS       Z2, Z8, Z8
+	VFMADD231PS  Z3, Z14, Z8
+	VSUBPS       Z13, Z11, Z11
+	VMOVUPS      (R10)(BX*1), Z13
+	VFMADD231PS  Z2, Z11, Z13
 	LEAQ         (SI)(AX*2), R10
 	ADDQ         AX, R10
-	VMOVUPS      (R10), Z12
-	VMOVUPS      (R10)(CX*1), Z14
-	VMOVUPS      (R10)(CX*2), Z15
+	VMOVUPS      (R10)(CX*1), Z11
+	VMOVUPS      (R10)(CX*2), Z14
+	VADDPS       Z14, Z11, Z16
+	VSUBPS       Z11, Z14, Z11
 	VMOVUPS      (R10)(DX*1), Z17
 	VMOVUPS      (R10)(CX*4), Z18
-	VMOVUPS      (R10)(BX*1), Z19
-	VADDPS       Z15, Z14, Z20
-	VSUBPS       Z14, Z15, Z14
-	VADDPS       Z18, Z17, Z15
+	VADDPS       Z18, Z17, Z14
 	VSUBPS       Z18, Z17, Z17
-	VMULPS       Z1, Z12, Z12
-	VFNMADD231PS Z2, Z20, Z12
-	VFMADD231PS  Z4, Z15, Z12
-	VMULPS       Z2, Z14, Z14
-	VFMADD231PS  Z3, Z17, Z14
-	VSUBPS       Z20, Z15, Z15
-	VFMADD231PS  Z2, Z15, Z19
-	VADDPS       Z9, Z7, Z15
-	VMULPS       Z0, Z15, Z15
-	VADDPS       Z15, Z5, Z5
-	VADDPS       Z15, Z12, Z12
-	VSUBPS       Z9, Z7, Z7
-	VMULPS       Z0, Z7, Z7
-	VADDPS       (DI), Z5, Z5
-	VMOVUPS      Z5, (DI)
+	VMOVUPS      (R10), Z18
+	VMULPS       Z1, Z18, Z18
+	VFNMADD231PS Z2, Z16, Z18
+	VFMADD231PS  Z4, Z14, Z18
+	VMULPS       Z2, Z11, Z11
+	VFMADD231PS  Z3, Z17, Z11
+	VSUBPS       Z16, Z14, Z14
+	VMOVUPS      (R10)(BX*1), Z16
+	VFMADD231PS  Z2, Z14, Z16
+	VADDPS       Z15, Z12, Z14
+	VMULPS       Z0, Z14, Z14
+	VADDPS       Z14, Z9, Z9
+	VADDPS       Z14, Z18, Z18
+	VSUBPS       Z15, Z12, Z12
+	VMULPS       Z0, Z12, Z12
+	VADDPS       (DI), Z9, Z9
+	VMOVUPS      Z9, (DI)
 	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10), Z7, Z7
-	VMOVUPS      Z7, (R10)
-	LEAQ         (DI)(R8*2), R10
 	VADDPS       (R10), Z12, Z12
 	VMOVUPS      Z12, (R10)
-	VADDPS       Z11, Z8, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS       Z5, Z6, Z6
-	VADDPS       Z5, Z14, Z14
-	VSUBPS       Z11, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       (DI)(R9*1), Z6, Z6
-	VMOVUPS      Z6, (DI)(R9*1)
-	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10)(R9*1), Z8, Z8
-	VMOVUPS      Z8, (R10)(R9*1)
 	LEAQ         (DI)(R8*2), R10
-	VADDPS       (R10)(R9*1), Z14, Z14
-	VMOVUPS      Z14, (R10)(R9*1)
-	VADDPS       Z16, Z13, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS       Z5, Z10, Z10
-	VADDPS       Z5, Z19, Z19
-	VSUBPS       Z16, Z13, Z13
-	VMULPS       Z0, Z13, Z13
-	VADDPS       (DI)(R9*2), Z10, Z10
-	VMOVUPS      Z10, (DI)(R9*2)
+	VADDPS       (R10), Z18, Z18
+	VMOVUPS      Z18, (R10)
+	VADDPS       Z8, Z6, Z9
+	VMULPS       Z0, Z9, Z9
+	VADDPS       Z9, Z5, Z5
+	VADDPS       Z9, Z11, Z11
+	VSUBPS       Z8, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       (DI)(R9*1), Z5, Z5
+	VMOVUPS      Z5, (DI)(R9*1)
 	LEAQ         (DI)(R8*1), R10
-	VADDPS       (R10)(R9*2), Z13, Z13
-	VMOVUPS      Z13, (R10)(R9*2)
+	VADDPS       (R10)(R9*1), Z6, Z6
+	VMOVUPS      Z6, (R10)(R9*1)
 	LEAQ         (DI)(R8*2), R10
-	VADDPS       (R10)(R9*2), Z19, Z19
-	VMOVUPS      Z19, (R10)(R9*2)
+	VADDPS       (R10)(R9*1), Z11, Z11
+	VMOVUPS      Z11, (R10)(R9*1)
+	VADDPS       Z13, Z10, Z5
+	VMULPS       Z0, Z5, Z5
+	VADDPS       Z5, Z7, Z7
+	VADDPS       Z5, Z16, Z16
+	VSUBPS       Z13, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       (DI)(R9*2), Z7, Z7
+	VMOVUPS      Z7, (DI)(R9*2)
+	LEAQ         (DI)(R8*1), R10
+	VADDPS       (R10)(R9*2), Z10, Z10
+	VMOVUPS      Z10, (R10)(R9*2)
+	LEAQ         (DI)(R8*2), R10
+	VADDPS       (R10)(R9*2), Z16, Z16
+	VMOVUPS      Z16, (R10)(R9*2)
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	CMPQ         SI, 32(SP)

@@ -18,12 +18,18 @@ type convolutions struct {
 	args gotypes.Component // the argument struct, where its address has a register
 }
 
-func convKernels(g *generator) {
+// tileSizes are those of the Sets.
+var tileSizes = map[isa]convolutions{
+	avx2:   {planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
+	avx512: {planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
+	neon:   {planesOut: 6, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
+}
+
+func convKernels(g *generator, sets ...isa) {
 	g.tables()
-	for _, c := range []*convolutions{
-		{target: target{generator: g, isa: avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
-		{target: target{generator: g, isa: avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
-	} {
+	for _, i := range sets {
+		c := tileSizes[i]
+		c.target = target{generator: g, isa: i}
 		c.planes()
 		c.planesGrad()
 		for v := 1; v <= c.channelLastVecs; v++ {

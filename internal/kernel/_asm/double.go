@@ -14,8 +14,8 @@ const (
 
 // doubleKernels writes the kernels of float64. They have no fused multiply-add, so that all sets give the bits of plain
 // Go.
-func doubleKernels(g *generator) {
-	for _, i := range []isa{avx512, avx2} {
+func doubleKernels(g *generator, sets ...isa) {
+	for _, i := range sets {
 		v := &vectors{target: target{generator: g, isa: i}}
 		v.addProducts()
 		v.sumProducts()

@@ -17,6 +17,7 @@ type isa struct {
 var (
 	avx2   = isa{"AVX2", 32}
 	avx512 = isa{"AVX512", 64}
+	neon   = isa{"NEON", 32} // a vector is a pair of registers
 )
 
 const floatBytes = 4

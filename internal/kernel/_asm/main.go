@@ -13,17 +13,22 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+
+	"ocl/internal/kernel/_asm/arm64"
 )
 
-// families are the groups of kernels, each with its own assembly and declarations.
-var families = map[string]func(*generator){
+// families are the groups of kernels, each with its own assembly and declarations. A family writes its kernels for the
+// instruction sets of one architecture.
+var families = map[string]func(*generator, ...isa){
 	"conv":     convKernels,
 	"double":   doubleKernels,
 	"vector":   vectorKernels,
@@ -34,8 +39,11 @@ var families = map[string]func(*generator){
 // import nothing.
 var argumentFiles = []string{"conv.go", "vector.go", "winograd.go"}
 
-// tags are the builds that have vector code, as the printer writes them.
-const tags = "amd64 && !purego"
+// architectures are those with vector code, by their name in Go, and their instruction sets. The first has all kernels.
+var architectures = []struct {
+	name string
+	sets []isa
+}{{"amd64", []isa{avx2, avx512}}, {"arm64", []isa{neon}}}
 
 // generator is an avo context that knows the types of package kernel.
 type generator struct {
@@ -61,96 +69,132 @@ func run(args []string) error {
 		return err
 	}
 	for name, family := range families {
-		g := &generator{build.NewContext(), pkg}
-		g.ConstraintExpr("amd64,!purego")
-		family(g)
-		if err := g.write(filepath.Join(*out, name)); err != nil {
-			return err
+		var all []signature
+		for _, a := range architectures {
+			g := &generator{build.NewContext(), pkg}
+			g.ConstraintExpr(a.name + ",!purego")
+			family(g, a.sets...)
+			if all, err = g.write(filepath.Join(*out, name), a.name, all); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return nil
 }
 
-// write compiles what was generated and writes the files of a family, which begin with name.
-func (g *generator) write(name string) error {
+// write compiles what was generated and writes the files of a family, which begin with name, for an architecture: after
+// amd64 one that may lack some of all kernels of the family. It returns the kernels that it wrote.
+func (g *generator) write(name, architecture string, all []signature) ([]signature, error) {
 	cfg := printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: "kernel"}
 	file, err := g.Result()
 	if err != nil {
-		return err
-	}
-	if err := pass.Compile.Execute(file); err != nil {
-		return err
-	}
-	code, err := printer.NewGoAsm(cfg).Print(file)
-	if err != nil {
-		return err
-	}
-	if err := checkRegisters(code); err != nil {
-		return err
+		return nil, err
 	}
 	declarations, err := printer.NewStubs(cfg).Print(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	head, _, _ := strings.Cut(string(declarations), tags)
-	calls, panics := dispatchers(string(declarations))
-	for suffix, text := range map[string]string{
-		"_amd64.s":       string(code),
-		"_stub_amd64.go": string(declarations) + calls,
-		"_stub_other.go": head + "!amd64 || purego\n\npackage kernel\n\n" + panics,
-	} {
+	head, _, _ := strings.Cut(string(declarations), "//go:build")
+	kernels := signatures(string(declarations))
+	files := map[string]string{"_stub_" + architecture + ".go": string(declarations) + calls(kernels) + panics(all, kernels)}
+	if architecture == "arm64" {
+		files["_arm64.s"], err = arm64.Print(file, head+"//go:build arm64 && !purego\n")
+	} else {
+		files["_amd64.s"], err = assembly(cfg, file)
+		files["_stub_other.go"] = head + "//go:build (!amd64 && !arm64) || purego\n\npackage kernel\n" + panics(kernels, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for suffix, text := range files {
 		b := []byte(text)
 		if strings.HasSuffix(suffix, ".go") {
 			if b, err = format.Source(b); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := os.WriteFile(name+suffix, b, 0o644); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return kernels, nil
 }
 
-var declaration = regexp.MustCompile(`(?m)^func (\w+?)(AVX512|AVX2)\((.*?)\)(.*)$`)
+// assembly is the code of a family for amd64.
+func assembly(cfg printer.Config, file *ir.File) (string, error) {
+	if err := pass.Compile.Execute(file); err != nil {
+		return "", err
+	}
+	code, err := printer.NewGoAsm(cfg).Print(file)
+	if err != nil {
+		return "", err
+	}
+	return string(code), checkRegisters(code)
+}
 
-// dispatchers writes a method of isa for each kernel: calls that run the code of the instruction set, and panics for
-// the builds that have no such code.
-func dispatchers(declarations string) (calls, panics string) {
-	sets := map[string][]string{} // of each kernel
-	all := declaration.FindAllStringSubmatch(declarations, -1)
-	for _, d := range all {
-		sets[d[1]] = append(sets[d[1]], d[2])
+var declaration = regexp.MustCompile(`(?m)^func (\w+?)(AVX512|AVX2|NEON)\((.*?)\)(.*)$`)
+
+// signature is what the declarations of a kernel for some instruction sets have in common.
+type signature struct {
+	name, parameters, results string
+	sets                      []string
+}
+
+func signatures(declarations string) []signature {
+	var all []signature
+	at := map[string]int{}
+	for _, d := range declaration.FindAllStringSubmatch(declarations, -1) {
+		n, ok := at[d[1]]
+		if !ok {
+			n = len(all)
+			at[d[1]] = n
+			all = append(all, signature{name: d[1], parameters: d[3], results: d[4]})
+		}
+		all[n].sets = append(all[n].sets, d[2])
 	}
-	for _, d := range all {
-		name, parameters, results := d[1], d[3], d[4]
-		if sets[name] == nil {
-			continue // it was written for another instruction set
-		}
-		var arguments []string
-		for parameter := range strings.SplitSeq(parameters, ", ") {
-			argument, _, _ := strings.Cut(parameter, " ")
-			arguments = append(arguments, argument)
-		}
-		call := func(set string) string {
-			if results == "" {
-				return fmt.Sprintf("%s%s(%s)", name, set, strings.Join(arguments, ", "))
-			}
-			return fmt.Sprintf("return %s%s(%s)", name, set, strings.Join(arguments, ", "))
-		}
-		body := call(sets[name][0])
-		if len(sets[name]) > 1 {
-			body = fmt.Sprintf("if i == avx512 {\n%s\n} else {\n%s\n}", call(avx512.name), call(avx2.name))
-			if results != "" {
-				body = fmt.Sprintf("if i == avx512 {\n%s\n}\n%s", call(avx512.name), call(avx2.name))
-			}
-		}
-		signature := fmt.Sprintf("func (i isa) %s(%s)%s", name, parameters, results)
-		calls += "\n" + signature + " {\n" + body + "\n}\n"
-		panics += signature + " { panic(noVectors) }\n"
-		delete(sets, name)
+	return all
+}
+
+func (s signature) method() string {
+	return fmt.Sprintf("func (i isa) %s(%s)%s", s.name, s.parameters, s.results)
+}
+
+func (s signature) call(set string) string {
+	var arguments []string
+	for parameter := range strings.SplitSeq(s.parameters, ", ") {
+		argument, _, _ := strings.Cut(parameter, " ")
+		arguments = append(arguments, argument)
 	}
-	return calls, panics
+	call := fmt.Sprintf("%s%s(%s)", s.name, set, strings.Join(arguments, ", "))
+	if s.results != "" {
+		return "return " + call
+	}
+	return call
+}
+
+// calls writes a method of isa for each kernel that calls the code of the instruction set.
+func calls(kernels []signature) (text string) {
+	for _, s := range kernels {
+		body := s.call(s.sets[0])
+		if len(s.sets) > 1 {
+			body = fmt.Sprintf("if i == avx512 {\n%s\n} else {\n%s\n}", s.call(avx512.name), s.call(avx2.name))
+			if s.results != "" {
+				body = fmt.Sprintf("if i == avx512 {\n%s\n}\n%s", s.call(avx512.name), s.call(avx2.name))
+			}
+		}
+		text += "\n" + s.method() + " {\n" + body + "\n}\n"
+	}
+	return text
+}
+
+// panics writes the methods of the kernels that a build does not have.
+func panics(all, has []signature) (text string) {
+	for _, s := range all {
+		if !slices.ContainsFunc(has, func(h signature) bool { return h.name == s.name }) {
+			text += s.method() + " { panic(noVectors) }\n"
+		}
+	}
+	return "\n" + text
 }
 
 var upperRegister = regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`)

@@ -1,18 +1,21 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"ocl/internal/kernel/_asm/arm64"
 )
 
 // vectorKernels writes the elementwise and reducing kernels. Every loop is a body of whole vectors and one masked
 // vector, so that an element meets the same operations wherever it stands: a caller may split elementwise work anywhere
 // and gets the same bits.
-func vectorKernels(g *generator) {
+func vectorKernels(g *generator, sets ...isa) {
 	g.tables()
 	g.sigmoidTable()
 	g.tokenTable()
-	for _, i := range []isa{avx512, avx2} {
+	for _, i := range sets {
 		v := &vectors{target: target{generator: g, isa: i}}
 		v.planeKernels()
 		v.channelLastKernels()
@@ -23,7 +26,7 @@ func vectorKernels(g *generator) {
 		v.laneSums()
 		v.tokenKernels()
 	}
-	v := &vectors{target: target{generator: g, isa: avx2}}
+	v := &vectors{target: target{generator: g, isa: sets[0]}} // AVX-512 uses that of AVX2
 	v.transpose()
 	v.split()
 	v.merge()
@@ -128,6 +131,8 @@ func (v *vectors) load(array reg.GPVirtual, p place) reg.VecVirtual {
 		v.VMOVUPS(mem(array, p), r)
 	case v.wide():
 		v.VMOVUPS_Z(mem(array, p), v.tail.opmask, r)
+	case v.isa == neon:
+		v.Instruction(&ir.Instruction{Opcode: arm64.LoadPart, Operands: []Op{mem(array, p), v.tail.count, r}})
 	default:
 		v.VMASKMOVPS(mem(array, p), v.tail.mask, r)
 	}

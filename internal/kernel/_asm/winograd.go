@@ -27,10 +27,10 @@ type arrays struct {
 	constants                   map[float32]Op
 }
 
-func winogradKernels(g *generator) {
+func winogradKernels(g *generator, sets ...isa) {
 	g.winogradTables()
-	for _, c := range []*convolutions{{target: target{generator: g, isa: avx2}}, {target: target{generator: g, isa: avx512}}} {
-		w := &winograd{convolutions: c}
+	for _, i := range sets {
+		w := &winograd{convolutions: &convolutions{target: target{generator: g, isa: i}}}
 		w.channelLastInput()
 		w.channelLastGradient()
 		for _, p := range []pair{outer, inner} {

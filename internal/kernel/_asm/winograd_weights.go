@@ -85,11 +85,7 @@ func (w *winograd) weightsGrad() {
 	w.rowsOfWeights(func(u reg.GPVirtual, tap func(i, k int) Mem) {
 		var g [winogradInCols][]reg.VecVirtual
 		for k := range g {
-			var points []reg.VecVirtual
-			for _, m := range w.column(u, k) {
-				points = append(points, w.load(m))
-			}
-			g[k] = w.weightsGradY(points)
+			g[k] = w.weightsGradY(w.column(u, k))
 		}
 		for i := range winogradTaps {
 			half := w.sum(g[1][i], g[2][i])
@@ -118,18 +114,28 @@ func (w *winograd) weightsAhead() {
 	})
 }
 
-// weightsGradY is Gᵀ u.
-func (w *winograd) weightsGradY(u []reg.VecVirtual) []reg.VecVirtual {
+// weightsGradY is Gᵀ u. It reads each point as late as it can: there are few registers.
+func (w *winograd) weightsGradY(points [winogradInRows]Mem) []reg.VecVirtual {
+	var u [winogradInRows]reg.VecVirtual
+	load := func(which ...int) {
+		for _, i := range which {
+			u[i] = w.load(points[i])
+		}
+	}
+	load(1, 2)
 	sum := w.sum(u[1], u[2])
 	w.VSUBPS(u[1], u[2], u[1])
+	load(3, 4)
 	w.VADDPS(u[4], u[3], u[2])
 	w.VSUBPS(u[4], u[3], u[3])
+	load(0)
 	w.VMULPS(w.factor(1./4), u[0], u[0])
 	w.VFNMADD231PS(w.factor(1./6), sum, u[0])
 	w.VFMADD231PS(w.factor(1./24), u[2], u[0])
 	w.VMULPS(w.factor(1./6), u[1], u[1])
 	w.VFMADD231PS(w.factor(1./12), u[3], u[1])
 	w.VSUBPS(sum, u[2], u[2])
+	load(5)
 	w.VFMADD231PS(w.factor(1./6), u[2], u[5])
 	return []reg.VecVirtual{u[0], u[1], u[5]}
 }
