@@ -77,71 +77,32 @@ loop4:
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
 	FMOVQ 0(R7), F0
-	WORD $0x4f80909d // fmul v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80907c // fmul v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80905b // fmul v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80903a // fmul v26.4s, v1.4s, v0.s[0]
-	WORD $0x4fa09099 // fmul v25.4s, v4.4s, v0.s[1]
-	WORD $0x4fa09078 // fmul v24.4s, v3.4s, v0.s[1]
-	WORD $0x4fa09057 // fmul v23.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09036 // fmul v22.4s, v1.4s, v0.s[1]
-	WORD $0x4f809895 // fmul v21.4s, v4.4s, v0.s[2]
-	WORD $0x4f809874 // fmul v20.4s, v3.4s, v0.s[2]
-	WORD $0x4f809853 // fmul v19.4s, v2.4s, v0.s[2]
-	WORD $0x4f809832 // fmul v18.4s, v1.4s, v0.s[2]
-	WORD $0x4fa09891 // fmul v17.4s, v4.4s, v0.s[3]
-	WORD $0x4fa09870 // fmul v16.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0984f // fmul v15.4s, v2.4s, v0.s[3]
-	WORD $0x4fa0982e // fmul v14.4s, v1.4s, v0.s[3]
+	WORD $0x4f809099 // fmul v25.4s, v4.4s, v0.s[0]
+	WORD $0x4f809078 // fmul v24.4s, v3.4s, v0.s[0]
+	WORD $0x4f809057 // fmul v23.4s, v2.4s, v0.s[0]
+	WORD $0x4f809036 // fmul v22.4s, v1.4s, v0.s[0]
+	WORD $0x4fa09095 // fmul v21.4s, v4.4s, v0.s[1]
+	WORD $0x4fa09074 // fmul v20.4s, v3.4s, v0.s[1]
+	WORD $0x4fa09053 // fmul v19.4s, v2.4s, v0.s[1]
+	WORD $0x4fa09032 // fmul v18.4s, v1.4s, v0.s[1]
+	WORD $0x4f809891 // fmul v17.4s, v4.4s, v0.s[2]
+	WORD $0x4f809870 // fmul v16.4s, v3.4s, v0.s[2]
+	WORD $0x4f80984f // fmul v15.4s, v2.4s, v0.s[2]
+	WORD $0x4f80982e // fmul v14.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0988d // fmul v13.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0986c // fmul v12.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0984b // fmul v11.4s, v2.4s, v0.s[3]
+	WORD $0x4fa0982a // fmul v10.4s, v1.4s, v0.s[3]
 	FMOVQ 16(R7), F0
-	WORD $0x4f80908d // fmul v13.4s, v4.4s, v0.s[0]
-	WORD $0x4f80906c // fmul v12.4s, v3.4s, v0.s[0]
-	WORD $0x4f80904b // fmul v11.4s, v2.4s, v0.s[0]
-	WORD $0x4f80902a // fmul v10.4s, v1.4s, v0.s[0]
-	WORD $0x4fa09089 // fmul v9.4s, v4.4s, v0.s[1]
-	WORD $0x4fa09068 // fmul v8.4s, v3.4s, v0.s[1]
-	WORD $0x4fa09047 // fmul v7.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09026 // fmul v6.4s, v1.4s, v0.s[1]
+	WORD $0x4f809089 // fmul v9.4s, v4.4s, v0.s[0]
+	WORD $0x4f809068 // fmul v8.4s, v3.4s, v0.s[0]
+	WORD $0x4f809047 // fmul v7.4s, v2.4s, v0.s[0]
+	WORD $0x4f809026 // fmul v6.4s, v1.4s, v0.s[0]
 	MOVW 4(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 32(R7), F0
-	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
-	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
-	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
-	WORD $0x4f801032 // fmla v18.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01091 // fmla v17.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01070 // fmla v16.4s, v3.4s, v0.s[1]
-	WORD $0x4fa0104f // fmla v15.4s, v2.4s, v0.s[1]
-	WORD $0x4fa0102e // fmla v14.4s, v1.4s, v0.s[1]
-	WORD $0x4f80188d // fmla v13.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186c // fmla v12.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184b // fmla v11.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182a // fmla v10.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01889 // fmla v9.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	MOVW 8(R6), R2
-	ADD R2<<2, R8, R1
-	FLDPQ 0(R1), (F4, F3)
-	ADD R2<<2, R5, R1
-	FLDPQ 0(R1), (F2, F1)
-	FMOVQ 48(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
 	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
 	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
@@ -154,7 +115,7 @@ loop4:
 	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
 	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
 	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
-	FMOVQ 64(R7), F0
+	FMOVQ 32(R7), F0
 	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
 	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
 	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
@@ -163,20 +124,42 @@ loop4:
 	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
 	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
+	MOVW 8(R6), R2
+	ADD R2<<2, R8, R1
+	FLDPQ 0(R1), (F4, F3)
+	ADD R2<<2, R5, R1
+	FLDPQ 0(R1), (F2, F1)
+	WORD $0x4f801899 // fmla v25.4s, v4.4s, v0.s[2]
+	WORD $0x4f801878 // fmla v24.4s, v3.4s, v0.s[2]
+	WORD $0x4f801857 // fmla v23.4s, v2.4s, v0.s[2]
+	WORD $0x4f801836 // fmla v22.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01895 // fmla v21.4s, v4.4s, v0.s[3]
+	WORD $0x4fa01874 // fmla v20.4s, v3.4s, v0.s[3]
+	WORD $0x4fa01853 // fmla v19.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01832 // fmla v18.4s, v1.4s, v0.s[3]
+	FMOVQ 48(R7), F0
+	WORD $0x4f801091 // fmla v17.4s, v4.4s, v0.s[0]
+	WORD $0x4f801070 // fmla v16.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104f // fmla v15.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102e // fmla v14.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0108d // fmla v13.4s, v4.4s, v0.s[1]
+	WORD $0x4fa0106c // fmla v12.4s, v3.4s, v0.s[1]
+	WORD $0x4fa0104b // fmla v11.4s, v2.4s, v0.s[1]
+	WORD $0x4fa0102a // fmla v10.4s, v1.4s, v0.s[1]
+	WORD $0x4f801889 // fmla v9.4s, v4.4s, v0.s[2]
+	WORD $0x4f801868 // fmla v8.4s, v3.4s, v0.s[2]
+	WORD $0x4f801847 // fmla v7.4s, v2.4s, v0.s[2]
+	WORD $0x4f801826 // fmla v6.4s, v1.4s, v0.s[2]
 	MOVW 12(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
 	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
 	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 80(R7), F0
+	FMOVQ 64(R7), F0
 	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
 	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
 	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
@@ -193,7 +176,7 @@ loop4:
 	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	ADD $96, R7, R7
+	ADD $80, R7, R7
 	ADD $16, R6, R6
 	LSR $2, R3, R1
 	SUBS $1, R1, R3
@@ -205,71 +188,32 @@ loop9:
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
 	FMOVQ 0(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01036 // fmla v22.4s, v1.4s, v0.s[1]
-	WORD $0x4f801895 // fmla v21.4s, v4.4s, v0.s[2]
-	WORD $0x4f801874 // fmla v20.4s, v3.4s, v0.s[2]
-	WORD $0x4f801853 // fmla v19.4s, v2.4s, v0.s[2]
-	WORD $0x4f801832 // fmla v18.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01891 // fmla v17.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
-	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
+	WORD $0x4f801099 // fmla v25.4s, v4.4s, v0.s[0]
+	WORD $0x4f801078 // fmla v24.4s, v3.4s, v0.s[0]
+	WORD $0x4f801057 // fmla v23.4s, v2.4s, v0.s[0]
+	WORD $0x4f801036 // fmla v22.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01095 // fmla v21.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01074 // fmla v20.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01053 // fmla v19.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01032 // fmla v18.4s, v1.4s, v0.s[1]
+	WORD $0x4f801891 // fmla v17.4s, v4.4s, v0.s[2]
+	WORD $0x4f801870 // fmla v16.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184f // fmla v15.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182e // fmla v14.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188d // fmla v13.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186c // fmla v12.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184b // fmla v11.4s, v2.4s, v0.s[3]
+	WORD $0x4fa0182a // fmla v10.4s, v1.4s, v0.s[3]
 	FMOVQ 16(R7), F0
-	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
-	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
-	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102a // fmla v10.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01089 // fmla v9.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
+	WORD $0x4f801089 // fmla v9.4s, v4.4s, v0.s[0]
+	WORD $0x4f801068 // fmla v8.4s, v3.4s, v0.s[0]
+	WORD $0x4f801047 // fmla v7.4s, v2.4s, v0.s[0]
+	WORD $0x4f801026 // fmla v6.4s, v1.4s, v0.s[0]
 	MOVW 4(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 32(R7), F0
-	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
-	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
-	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
-	WORD $0x4f801032 // fmla v18.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01091 // fmla v17.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01070 // fmla v16.4s, v3.4s, v0.s[1]
-	WORD $0x4fa0104f // fmla v15.4s, v2.4s, v0.s[1]
-	WORD $0x4fa0102e // fmla v14.4s, v1.4s, v0.s[1]
-	WORD $0x4f80188d // fmla v13.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186c // fmla v12.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184b // fmla v11.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182a // fmla v10.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01889 // fmla v9.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	MOVW 8(R6), R2
-	ADD R2<<2, R8, R1
-	FLDPQ 0(R1), (F4, F3)
-	ADD R2<<2, R5, R1
-	FLDPQ 0(R1), (F2, F1)
-	FMOVQ 48(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
 	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
 	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
@@ -282,7 +226,7 @@ loop9:
 	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
 	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
 	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
-	FMOVQ 64(R7), F0
+	FMOVQ 32(R7), F0
 	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
 	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
 	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
@@ -291,20 +235,42 @@ loop9:
 	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
 	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
+	MOVW 8(R6), R2
+	ADD R2<<2, R8, R1
+	FLDPQ 0(R1), (F4, F3)
+	ADD R2<<2, R5, R1
+	FLDPQ 0(R1), (F2, F1)
+	WORD $0x4f801899 // fmla v25.4s, v4.4s, v0.s[2]
+	WORD $0x4f801878 // fmla v24.4s, v3.4s, v0.s[2]
+	WORD $0x4f801857 // fmla v23.4s, v2.4s, v0.s[2]
+	WORD $0x4f801836 // fmla v22.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01895 // fmla v21.4s, v4.4s, v0.s[3]
+	WORD $0x4fa01874 // fmla v20.4s, v3.4s, v0.s[3]
+	WORD $0x4fa01853 // fmla v19.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01832 // fmla v18.4s, v1.4s, v0.s[3]
+	FMOVQ 48(R7), F0
+	WORD $0x4f801091 // fmla v17.4s, v4.4s, v0.s[0]
+	WORD $0x4f801070 // fmla v16.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104f // fmla v15.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102e // fmla v14.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0108d // fmla v13.4s, v4.4s, v0.s[1]
+	WORD $0x4fa0106c // fmla v12.4s, v3.4s, v0.s[1]
+	WORD $0x4fa0104b // fmla v11.4s, v2.4s, v0.s[1]
+	WORD $0x4fa0102a // fmla v10.4s, v1.4s, v0.s[1]
+	WORD $0x4f801889 // fmla v9.4s, v4.4s, v0.s[2]
+	WORD $0x4f801868 // fmla v8.4s, v3.4s, v0.s[2]
+	WORD $0x4f801847 // fmla v7.4s, v2.4s, v0.s[2]
+	WORD $0x4f801826 // fmla v6.4s, v1.4s, v0.s[2]
 	MOVW 12(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
 	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
 	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 80(R7), F0
+	FMOVQ 64(R7), F0
 	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
 	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
 	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
@@ -321,7 +287,7 @@ loop9:
 	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	ADD $96, R7, R7
+	ADD $80, R7, R7
 	ADD $16, R6, R6
 	SUBS $1, R3, R3
 	BNE loop9
@@ -334,32 +300,28 @@ odd6:
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
 	FMOVQ 0(R7), F0
-	WORD $0x4f80909d // fmul v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80907c // fmul v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80905b // fmul v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80903a // fmul v26.4s, v1.4s, v0.s[0]
-	WORD $0x4fa09099 // fmul v25.4s, v4.4s, v0.s[1]
-	WORD $0x4fa09078 // fmul v24.4s, v3.4s, v0.s[1]
-	WORD $0x4fa09057 // fmul v23.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09036 // fmul v22.4s, v1.4s, v0.s[1]
-	WORD $0x4f809895 // fmul v21.4s, v4.4s, v0.s[2]
-	WORD $0x4f809874 // fmul v20.4s, v3.4s, v0.s[2]
-	WORD $0x4f809853 // fmul v19.4s, v2.4s, v0.s[2]
-	WORD $0x4f809832 // fmul v18.4s, v1.4s, v0.s[2]
-	WORD $0x4fa09891 // fmul v17.4s, v4.4s, v0.s[3]
-	WORD $0x4fa09870 // fmul v16.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0984f // fmul v15.4s, v2.4s, v0.s[3]
-	WORD $0x4fa0982e // fmul v14.4s, v1.4s, v0.s[3]
-	FMOVD 16(R7), F0
-	WORD $0x4f80908d // fmul v13.4s, v4.4s, v0.s[0]
-	WORD $0x4f80906c // fmul v12.4s, v3.4s, v0.s[0]
-	WORD $0x4f80904b // fmul v11.4s, v2.4s, v0.s[0]
-	WORD $0x4f80902a // fmul v10.4s, v1.4s, v0.s[0]
-	WORD $0x4fa09089 // fmul v9.4s, v4.4s, v0.s[1]
-	WORD $0x4fa09068 // fmul v8.4s, v3.4s, v0.s[1]
-	WORD $0x4fa09047 // fmul v7.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09026 // fmul v6.4s, v1.4s, v0.s[1]
-	ADD $24, R7, R7
+	WORD $0x4f809099 // fmul v25.4s, v4.4s, v0.s[0]
+	WORD $0x4f809078 // fmul v24.4s, v3.4s, v0.s[0]
+	WORD $0x4f809057 // fmul v23.4s, v2.4s, v0.s[0]
+	WORD $0x4f809036 // fmul v22.4s, v1.4s, v0.s[0]
+	WORD $0x4fa09095 // fmul v21.4s, v4.4s, v0.s[1]
+	WORD $0x4fa09074 // fmul v20.4s, v3.4s, v0.s[1]
+	WORD $0x4fa09053 // fmul v19.4s, v2.4s, v0.s[1]
+	WORD $0x4fa09032 // fmul v18.4s, v1.4s, v0.s[1]
+	WORD $0x4f809891 // fmul v17.4s, v4.4s, v0.s[2]
+	WORD $0x4f809870 // fmul v16.4s, v3.4s, v0.s[2]
+	WORD $0x4f80984f // fmul v15.4s, v2.4s, v0.s[2]
+	WORD $0x4f80982e // fmul v14.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0988d // fmul v13.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0986c // fmul v12.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0984b // fmul v11.4s, v2.4s, v0.s[3]
+	WORD $0x4fa0982a // fmul v10.4s, v1.4s, v0.s[3]
+	FMOVS 16(R7), F0
+	WORD $0x4f809089 // fmul v9.4s, v4.4s, v0.s[0]
+	WORD $0x4f809068 // fmul v8.4s, v3.4s, v0.s[0]
+	WORD $0x4f809047 // fmul v7.4s, v2.4s, v0.s[0]
+	WORD $0x4f809026 // fmul v6.4s, v1.4s, v0.s[0]
+	ADD $20, R7, R7
 	ADD $4, R6, R6
 	SUBS $1, R3, R3
 	LSR $2, R3, R4
@@ -371,71 +333,32 @@ loop11:
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
 	FMOVQ 0(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01036 // fmla v22.4s, v1.4s, v0.s[1]
-	WORD $0x4f801895 // fmla v21.4s, v4.4s, v0.s[2]
-	WORD $0x4f801874 // fmla v20.4s, v3.4s, v0.s[2]
-	WORD $0x4f801853 // fmla v19.4s, v2.4s, v0.s[2]
-	WORD $0x4f801832 // fmla v18.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01891 // fmla v17.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
-	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
+	WORD $0x4f801099 // fmla v25.4s, v4.4s, v0.s[0]
+	WORD $0x4f801078 // fmla v24.4s, v3.4s, v0.s[0]
+	WORD $0x4f801057 // fmla v23.4s, v2.4s, v0.s[0]
+	WORD $0x4f801036 // fmla v22.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01095 // fmla v21.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01074 // fmla v20.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01053 // fmla v19.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01032 // fmla v18.4s, v1.4s, v0.s[1]
+	WORD $0x4f801891 // fmla v17.4s, v4.4s, v0.s[2]
+	WORD $0x4f801870 // fmla v16.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184f // fmla v15.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182e // fmla v14.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188d // fmla v13.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186c // fmla v12.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184b // fmla v11.4s, v2.4s, v0.s[3]
+	WORD $0x4fa0182a // fmla v10.4s, v1.4s, v0.s[3]
 	FMOVQ 16(R7), F0
-	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
-	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
-	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102a // fmla v10.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01089 // fmla v9.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
+	WORD $0x4f801089 // fmla v9.4s, v4.4s, v0.s[0]
+	WORD $0x4f801068 // fmla v8.4s, v3.4s, v0.s[0]
+	WORD $0x4f801047 // fmla v7.4s, v2.4s, v0.s[0]
+	WORD $0x4f801026 // fmla v6.4s, v1.4s, v0.s[0]
 	MOVW 4(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 32(R7), F0
-	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
-	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
-	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
-	WORD $0x4f801032 // fmla v18.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01091 // fmla v17.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01070 // fmla v16.4s, v3.4s, v0.s[1]
-	WORD $0x4fa0104f // fmla v15.4s, v2.4s, v0.s[1]
-	WORD $0x4fa0102e // fmla v14.4s, v1.4s, v0.s[1]
-	WORD $0x4f80188d // fmla v13.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186c // fmla v12.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184b // fmla v11.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182a // fmla v10.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01889 // fmla v9.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
-	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	MOVW 8(R6), R2
-	ADD R2<<2, R8, R1
-	FLDPQ 0(R1), (F4, F3)
-	ADD R2<<2, R5, R1
-	FLDPQ 0(R1), (F2, F1)
-	FMOVQ 48(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
 	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
 	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
@@ -448,7 +371,7 @@ loop11:
 	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
 	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
 	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
-	FMOVQ 64(R7), F0
+	FMOVQ 32(R7), F0
 	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
 	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
 	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
@@ -457,20 +380,42 @@ loop11:
 	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
 	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
 	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
+	MOVW 8(R6), R2
+	ADD R2<<2, R8, R1
+	FLDPQ 0(R1), (F4, F3)
+	ADD R2<<2, R5, R1
+	FLDPQ 0(R1), (F2, F1)
+	WORD $0x4f801899 // fmla v25.4s, v4.4s, v0.s[2]
+	WORD $0x4f801878 // fmla v24.4s, v3.4s, v0.s[2]
+	WORD $0x4f801857 // fmla v23.4s, v2.4s, v0.s[2]
+	WORD $0x4f801836 // fmla v22.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01895 // fmla v21.4s, v4.4s, v0.s[3]
+	WORD $0x4fa01874 // fmla v20.4s, v3.4s, v0.s[3]
+	WORD $0x4fa01853 // fmla v19.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01832 // fmla v18.4s, v1.4s, v0.s[3]
+	FMOVQ 48(R7), F0
+	WORD $0x4f801091 // fmla v17.4s, v4.4s, v0.s[0]
+	WORD $0x4f801070 // fmla v16.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104f // fmla v15.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102e // fmla v14.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0108d // fmla v13.4s, v4.4s, v0.s[1]
+	WORD $0x4fa0106c // fmla v12.4s, v3.4s, v0.s[1]
+	WORD $0x4fa0104b // fmla v11.4s, v2.4s, v0.s[1]
+	WORD $0x4fa0102a // fmla v10.4s, v1.4s, v0.s[1]
+	WORD $0x4f801889 // fmla v9.4s, v4.4s, v0.s[2]
+	WORD $0x4f801868 // fmla v8.4s, v3.4s, v0.s[2]
+	WORD $0x4f801847 // fmla v7.4s, v2.4s, v0.s[2]
+	WORD $0x4f801826 // fmla v6.4s, v1.4s, v0.s[2]
 	MOVW 12(R6), R2
 	ADD R2<<2, R8, R1
 	FLDPQ 0(R1), (F4, F3)
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4f80189d // fmla v29.4s, v4.4s, v0.s[2]
-	WORD $0x4f80187c // fmla v28.4s, v3.4s, v0.s[2]
-	WORD $0x4f80185b // fmla v27.4s, v2.4s, v0.s[2]
-	WORD $0x4f80183a // fmla v26.4s, v1.4s, v0.s[2]
 	WORD $0x4fa01899 // fmla v25.4s, v4.4s, v0.s[3]
 	WORD $0x4fa01878 // fmla v24.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01857 // fmla v23.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01836 // fmla v22.4s, v1.4s, v0.s[3]
-	FMOVQ 80(R7), F0
+	FMOVQ 64(R7), F0
 	WORD $0x4f801095 // fmla v21.4s, v4.4s, v0.s[0]
 	WORD $0x4f801074 // fmla v20.4s, v3.4s, v0.s[0]
 	WORD $0x4f801053 // fmla v19.4s, v2.4s, v0.s[0]
@@ -487,7 +432,7 @@ loop11:
 	WORD $0x4fa01868 // fmla v8.4s, v3.4s, v0.s[3]
 	WORD $0x4fa01847 // fmla v7.4s, v2.4s, v0.s[3]
 	WORD $0x4fa01826 // fmla v6.4s, v1.4s, v0.s[3]
-	ADD $96, R7, R7
+	ADD $80, R7, R7
 	ADD $16, R6, R6
 	SUBS $1, R4, R4
 	BNE loop11
@@ -501,42 +446,34 @@ loop13:
 	ADD R2<<2, R5, R1
 	FLDPQ 0(R1), (F2, F1)
 	FMOVQ 0(R7), F0
-	WORD $0x4f80109d // fmla v29.4s, v4.4s, v0.s[0]
-	WORD $0x4f80107c // fmla v28.4s, v3.4s, v0.s[0]
-	WORD $0x4f80105b // fmla v27.4s, v2.4s, v0.s[0]
-	WORD $0x4f80103a // fmla v26.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01099 // fmla v25.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01078 // fmla v24.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01057 // fmla v23.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01036 // fmla v22.4s, v1.4s, v0.s[1]
-	WORD $0x4f801895 // fmla v21.4s, v4.4s, v0.s[2]
-	WORD $0x4f801874 // fmla v20.4s, v3.4s, v0.s[2]
-	WORD $0x4f801853 // fmla v19.4s, v2.4s, v0.s[2]
-	WORD $0x4f801832 // fmla v18.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01891 // fmla v17.4s, v4.4s, v0.s[3]
-	WORD $0x4fa01870 // fmla v16.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184f // fmla v15.4s, v2.4s, v0.s[3]
-	WORD $0x4fa0182e // fmla v14.4s, v1.4s, v0.s[3]
-	FMOVD 16(R7), F0
-	WORD $0x4f80108d // fmla v13.4s, v4.4s, v0.s[0]
-	WORD $0x4f80106c // fmla v12.4s, v3.4s, v0.s[0]
-	WORD $0x4f80104b // fmla v11.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102a // fmla v10.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01089 // fmla v9.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01068 // fmla v8.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01047 // fmla v7.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01026 // fmla v6.4s, v1.4s, v0.s[1]
-	ADD $24, R7, R7
+	WORD $0x4f801099 // fmla v25.4s, v4.4s, v0.s[0]
+	WORD $0x4f801078 // fmla v24.4s, v3.4s, v0.s[0]
+	WORD $0x4f801057 // fmla v23.4s, v2.4s, v0.s[0]
+	WORD $0x4f801036 // fmla v22.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01095 // fmla v21.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01074 // fmla v20.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01053 // fmla v19.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01032 // fmla v18.4s, v1.4s, v0.s[1]
+	WORD $0x4f801891 // fmla v17.4s, v4.4s, v0.s[2]
+	WORD $0x4f801870 // fmla v16.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184f // fmla v15.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182e // fmla v14.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188d // fmla v13.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186c // fmla v12.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184b // fmla v11.4s, v2.4s, v0.s[3]
+	WORD $0x4fa0182a // fmla v10.4s, v1.4s, v0.s[3]
+	FMOVS 16(R7), F0
+	WORD $0x4f801089 // fmla v9.4s, v4.4s, v0.s[0]
+	WORD $0x4f801068 // fmla v8.4s, v3.4s, v0.s[0]
+	WORD $0x4f801047 // fmla v7.4s, v2.4s, v0.s[0]
+	WORD $0x4f801026 // fmla v6.4s, v1.4s, v0.s[0]
+	ADD $20, R7, R7
 	ADD $4, R6, R6
 	SUBS $1, R3, R3
 	BNE loop13
 skip12:
 	JMP summed7
 none5:
-	VMOVI $0, V29.B16
-	VMOVI $0, V28.B16
-	VMOVI $0, V27.B16
-	VMOVI $0, V26.B16
 	VMOVI $0, V25.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V23.B16
@@ -585,99 +522,47 @@ limited16:
 	VDUP V0.S[0], V0.S4
 	VMOV V0.B16, V2.B16
 	VMOV V0.B16, V1.B16
-	WORD $0x4f8313a2 // fmla v2.4s, v29.4s, v3.s[0]
-	WORD $0x4f831381 // fmla v1.4s, v28.4s, v3.s[0]
-	VMOV V2.B16, V29.B16
-	VMOV V1.B16, V28.B16
-	CBZ R2, skip17
-	ADD R4<<0, R3, R1
-	FLDPQ 0(R1), (F2, F1)
-	WORD $0x4e22d7bd // fadd v29.4s, v29.4s, v2.4s
-	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
-skip17:
-	WORD $0x6ebde4a2 // fcmgt v2.4s, v5.4s, v29.4s
-	VBSL V29.B16, V5.B16, V2.B16
-	WORD $0x6ebce4a1 // fcmgt v1.4s, v5.4s, v28.4s
-	VBSL V28.B16, V5.B16, V1.B16
-	WORD $0x6ea4e45c // fcmgt v28.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V28.B16
-	VMOV V28.B16, V29.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V28.B16
-	ADD R10<<0, R3, R1
-	VMOV V0.B16, V1.B16
-	WORD $0x4f831361 // fmla v1.4s, v27.4s, v3.s[0]
-	WORD $0x4f831340 // fmla v0.4s, v26.4s, v3.s[0]
-	VMOV V1.B16, V27.B16
-	VMOV V0.B16, V26.B16
-	CBZ R2, skip18
-	ADD R4<<0, R1, R1
-	FLDPQ 0(R1), (F1, F0)
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	WORD $0x4e20d75a // fadd v26.4s, v26.4s, v0.4s
-skip18:
-	WORD $0x6ebbe4a1 // fcmgt v1.4s, v5.4s, v27.4s
-	VBSL V27.B16, V5.B16, V1.B16
-	WORD $0x6ebae4a0 // fcmgt v0.4s, v5.4s, v26.4s
-	VBSL V26.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V27.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V26.B16
-	ADD R11, R3, R3
-	FMOVS 4(R6), F3
-	FMOVS 4(R5), F0
-	VDUP V0.S[0], V0.S4
-	VMOV V0.B16, V2.B16
-	VMOV V0.B16, V1.B16
 	WORD $0x4f831322 // fmla v2.4s, v25.4s, v3.s[0]
 	WORD $0x4f831301 // fmla v1.4s, v24.4s, v3.s[0]
 	VMOV V2.B16, V25.B16
 	VMOV V1.B16, V24.B16
-	CBZ R2, skip19
+	CBZ R2, skip17
 	ADD R4<<0, R3, R1
 	FLDPQ 0(R1), (F2, F1)
 	WORD $0x4e22d739 // fadd v25.4s, v25.4s, v2.4s
 	WORD $0x4e21d718 // fadd v24.4s, v24.4s, v1.4s
-skip19:
+skip17:
 	WORD $0x6eb9e4a2 // fcmgt v2.4s, v5.4s, v25.4s
 	VBSL V25.B16, V5.B16, V2.B16
 	WORD $0x6eb8e4a1 // fcmgt v1.4s, v5.4s, v24.4s
 	VBSL V24.B16, V5.B16, V1.B16
-	WORD $0x6ea4e458 // fcmgt v24.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V24.B16
-	VMOV V24.B16, V25.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V24.B16
+	WORD $0x6ea4e459 // fcmgt v25.4s, v2.4s, v4.4s
+	VBSL V2.B16, V4.B16, V25.B16
+	WORD $0x6ea4e438 // fcmgt v24.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V24.B16
 	ADD R10<<0, R3, R1
 	VMOV V0.B16, V1.B16
 	WORD $0x4f8312e1 // fmla v1.4s, v23.4s, v3.s[0]
 	WORD $0x4f8312c0 // fmla v0.4s, v22.4s, v3.s[0]
 	VMOV V1.B16, V23.B16
 	VMOV V0.B16, V22.B16
-	CBZ R2, skip20
+	CBZ R2, skip18
 	ADD R4<<0, R1, R1
 	FLDPQ 0(R1), (F1, F0)
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
 	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
-skip20:
+skip18:
 	WORD $0x6eb7e4a1 // fcmgt v1.4s, v5.4s, v23.4s
 	VBSL V23.B16, V5.B16, V1.B16
 	WORD $0x6eb6e4a0 // fcmgt v0.4s, v5.4s, v22.4s
 	VBSL V22.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V23.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V22.B16
+	WORD $0x6ea4e437 // fcmgt v23.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V23.B16
+	WORD $0x6ea4e416 // fcmgt v22.4s, v0.4s, v4.4s
+	VBSL V0.B16, V4.B16, V22.B16
 	ADD R11, R3, R3
-	FMOVS 8(R6), F3
-	FMOVS 8(R5), F0
+	FMOVS 4(R6), F3
+	FMOVS 4(R5), F0
 	VDUP V0.S[0], V0.S4
 	VMOV V0.B16, V2.B16
 	VMOV V0.B16, V1.B16
@@ -685,47 +570,43 @@ skip20:
 	WORD $0x4f831281 // fmla v1.4s, v20.4s, v3.s[0]
 	VMOV V2.B16, V21.B16
 	VMOV V1.B16, V20.B16
-	CBZ R2, skip21
+	CBZ R2, skip19
 	ADD R4<<0, R3, R1
 	FLDPQ 0(R1), (F2, F1)
 	WORD $0x4e22d6b5 // fadd v21.4s, v21.4s, v2.4s
 	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
-skip21:
+skip19:
 	WORD $0x6eb5e4a2 // fcmgt v2.4s, v5.4s, v21.4s
 	VBSL V21.B16, V5.B16, V2.B16
 	WORD $0x6eb4e4a1 // fcmgt v1.4s, v5.4s, v20.4s
 	VBSL V20.B16, V5.B16, V1.B16
-	WORD $0x6ea4e454 // fcmgt v20.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V20.B16
-	VMOV V20.B16, V21.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V20.B16
+	WORD $0x6ea4e455 // fcmgt v21.4s, v2.4s, v4.4s
+	VBSL V2.B16, V4.B16, V21.B16
+	WORD $0x6ea4e434 // fcmgt v20.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V20.B16
 	ADD R10<<0, R3, R1
 	VMOV V0.B16, V1.B16
 	WORD $0x4f831261 // fmla v1.4s, v19.4s, v3.s[0]
 	WORD $0x4f831240 // fmla v0.4s, v18.4s, v3.s[0]
 	VMOV V1.B16, V19.B16
 	VMOV V0.B16, V18.B16
-	CBZ R2, skip22
+	CBZ R2, skip20
 	ADD R4<<0, R1, R1
 	FLDPQ 0(R1), (F1, F0)
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
 	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
-skip22:
+skip20:
 	WORD $0x6eb3e4a1 // fcmgt v1.4s, v5.4s, v19.4s
 	VBSL V19.B16, V5.B16, V1.B16
 	WORD $0x6eb2e4a0 // fcmgt v0.4s, v5.4s, v18.4s
 	VBSL V18.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V19.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V18.B16
+	WORD $0x6ea4e433 // fcmgt v19.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V19.B16
+	WORD $0x6ea4e412 // fcmgt v18.4s, v0.4s, v4.4s
+	VBSL V0.B16, V4.B16, V18.B16
 	ADD R11, R3, R3
-	FMOVS 12(R6), F3
-	FMOVS 12(R5), F0
+	FMOVS 8(R6), F3
+	FMOVS 8(R5), F0
 	VDUP V0.S[0], V0.S4
 	VMOV V0.B16, V2.B16
 	VMOV V0.B16, V1.B16
@@ -733,47 +614,43 @@ skip22:
 	WORD $0x4f831201 // fmla v1.4s, v16.4s, v3.s[0]
 	VMOV V2.B16, V17.B16
 	VMOV V1.B16, V16.B16
-	CBZ R2, skip23
+	CBZ R2, skip21
 	ADD R4<<0, R3, R1
 	FLDPQ 0(R1), (F2, F1)
 	WORD $0x4e22d631 // fadd v17.4s, v17.4s, v2.4s
 	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
-skip23:
+skip21:
 	WORD $0x6eb1e4a2 // fcmgt v2.4s, v5.4s, v17.4s
 	VBSL V17.B16, V5.B16, V2.B16
 	WORD $0x6eb0e4a1 // fcmgt v1.4s, v5.4s, v16.4s
 	VBSL V16.B16, V5.B16, V1.B16
-	WORD $0x6ea4e450 // fcmgt v16.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V16.B16
-	VMOV V16.B16, V17.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V16.B16
+	WORD $0x6ea4e451 // fcmgt v17.4s, v2.4s, v4.4s
+	VBSL V2.B16, V4.B16, V17.B16
+	WORD $0x6ea4e430 // fcmgt v16.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V16.B16
 	ADD R10<<0, R3, R1
 	VMOV V0.B16, V1.B16
 	WORD $0x4f8311e1 // fmla v1.4s, v15.4s, v3.s[0]
 	WORD $0x4f8311c0 // fmla v0.4s, v14.4s, v3.s[0]
 	VMOV V1.B16, V15.B16
 	VMOV V0.B16, V14.B16
-	CBZ R2, skip24
+	CBZ R2, skip22
 	ADD R4<<0, R1, R1
 	FLDPQ 0(R1), (F1, F0)
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
-skip24:
+skip22:
 	WORD $0x6eafe4a1 // fcmgt v1.4s, v5.4s, v15.4s
 	VBSL V15.B16, V5.B16, V1.B16
 	WORD $0x6eaee4a0 // fcmgt v0.4s, v5.4s, v14.4s
 	VBSL V14.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V15.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V14.B16
+	WORD $0x6ea4e42f // fcmgt v15.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V15.B16
+	WORD $0x6ea4e40e // fcmgt v14.4s, v0.4s, v4.4s
+	VBSL V0.B16, V4.B16, V14.B16
 	ADD R11, R3, R3
-	FMOVS 16(R6), F3
-	FMOVS 16(R5), F0
+	FMOVS 12(R6), F3
+	FMOVS 12(R5), F0
 	VDUP V0.S[0], V0.S4
 	VMOV V0.B16, V2.B16
 	VMOV V0.B16, V1.B16
@@ -781,47 +658,43 @@ skip24:
 	WORD $0x4f831181 // fmla v1.4s, v12.4s, v3.s[0]
 	VMOV V2.B16, V13.B16
 	VMOV V1.B16, V12.B16
-	CBZ R2, skip25
+	CBZ R2, skip23
 	ADD R4<<0, R3, R1
 	FLDPQ 0(R1), (F2, F1)
 	WORD $0x4e22d5ad // fadd v13.4s, v13.4s, v2.4s
 	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
-skip25:
+skip23:
 	WORD $0x6eade4a2 // fcmgt v2.4s, v5.4s, v13.4s
 	VBSL V13.B16, V5.B16, V2.B16
 	WORD $0x6eace4a1 // fcmgt v1.4s, v5.4s, v12.4s
 	VBSL V12.B16, V5.B16, V1.B16
-	WORD $0x6ea4e44c // fcmgt v12.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V12.B16
-	VMOV V12.B16, V13.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V12.B16
+	WORD $0x6ea4e44d // fcmgt v13.4s, v2.4s, v4.4s
+	VBSL V2.B16, V4.B16, V13.B16
+	WORD $0x6ea4e42c // fcmgt v12.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V12.B16
 	ADD R10<<0, R3, R1
 	VMOV V0.B16, V1.B16
 	WORD $0x4f831161 // fmla v1.4s, v11.4s, v3.s[0]
 	WORD $0x4f831140 // fmla v0.4s, v10.4s, v3.s[0]
 	VMOV V1.B16, V11.B16
 	VMOV V0.B16, V10.B16
-	CBZ R2, skip26
+	CBZ R2, skip24
 	ADD R4<<0, R1, R1
 	FLDPQ 0(R1), (F1, F0)
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
-skip26:
+skip24:
 	WORD $0x6eabe4a1 // fcmgt v1.4s, v5.4s, v11.4s
 	VBSL V11.B16, V5.B16, V1.B16
 	WORD $0x6eaae4a0 // fcmgt v0.4s, v5.4s, v10.4s
 	VBSL V10.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V11.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V10.B16
+	WORD $0x6ea4e42b // fcmgt v11.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V11.B16
+	WORD $0x6ea4e40a // fcmgt v10.4s, v0.4s, v4.4s
+	VBSL V0.B16, V4.B16, V10.B16
 	ADD R11, R3, R3
-	FMOVS 20(R6), F3
-	FMOVS 20(R5), F0
+	FMOVS 16(R6), F3
+	FMOVS 16(R5), F0
 	VDUP V0.S[0], V0.S4
 	VMOV V0.B16, V2.B16
 	VMOV V0.B16, V1.B16
@@ -829,53 +702,45 @@ skip26:
 	WORD $0x4f831101 // fmla v1.4s, v8.4s, v3.s[0]
 	VMOV V2.B16, V9.B16
 	VMOV V1.B16, V8.B16
-	CBZ R2, skip27
+	CBZ R2, skip25
 	ADD R4<<0, R3, R1
 	FLDPQ 0(R1), (F2, F1)
 	WORD $0x4e22d529 // fadd v9.4s, v9.4s, v2.4s
 	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
-skip27:
+skip25:
 	WORD $0x6ea9e4a2 // fcmgt v2.4s, v5.4s, v9.4s
 	VBSL V9.B16, V5.B16, V2.B16
 	WORD $0x6ea8e4a1 // fcmgt v1.4s, v5.4s, v8.4s
 	VBSL V8.B16, V5.B16, V1.B16
-	WORD $0x6ea4e448 // fcmgt v8.4s, v2.4s, v4.4s
-	VBSL V2.B16, V4.B16, V8.B16
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V8.B16
+	WORD $0x6ea4e449 // fcmgt v9.4s, v2.4s, v4.4s
+	VBSL V2.B16, V4.B16, V9.B16
+	WORD $0x6ea4e428 // fcmgt v8.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V8.B16
 	ADD R10<<0, R3, R1
 	VMOV V0.B16, V1.B16
 	WORD $0x4f8310e1 // fmla v1.4s, v7.4s, v3.s[0]
 	WORD $0x4f8310c0 // fmla v0.4s, v6.4s, v3.s[0]
 	VMOV V1.B16, V7.B16
 	VMOV V0.B16, V6.B16
-	CBZ R2, skip28
+	CBZ R2, skip26
 	ADD R4<<0, R1, R1
 	FLDPQ 0(R1), (F1, F0)
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
-skip28:
+skip26:
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
 	VBSL V7.B16, V5.B16, V1.B16
 	WORD $0x6ea6e4a0 // fcmgt v0.4s, v5.4s, v6.4s
 	VBSL V6.B16, V5.B16, V0.B16
-	WORD $0x6ea4e422 // fcmgt v2.4s, v1.4s, v4.4s
-	VBSL V1.B16, V4.B16, V2.B16
-	VMOV V2.B16, V7.B16
-	WORD $0x6ea4e401 // fcmgt v1.4s, v0.4s, v4.4s
-	VBSL V0.B16, V4.B16, V1.B16
-	VMOV V1.B16, V6.B16
+	WORD $0x6ea4e427 // fcmgt v7.4s, v1.4s, v4.4s
+	VBSL V1.B16, V4.B16, V7.B16
+	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
+	VBSL V0.B16, V4.B16, V6.B16
 skip14:
-	FSTPQ (F29, F28), 0(R0)
+	FSTPQ (F25, F24), 0(R0)
 	ADD R10<<0, R0, R1
-	FSTPQ (F27, F26), 0(R1)
-	ADD R11, R0, R2
-	FSTPQ (F25, F24), 0(R2)
-	ADD R10<<0, R2, R1
 	FSTPQ (F23, F22), 0(R1)
-	ADD R11, R2, R2
+	ADD R11, R0, R2
 	FSTPQ (F21, F20), 0(R2)
 	ADD R10<<0, R2, R1
 	FSTPQ (F19, F18), 0(R1)
@@ -933,11 +798,11 @@ TEXT ·planesGradNEON(SB), NOSPLIT, $40-8
 	MOVD R0, 24(RSP)
 	MOVD 0(R20), R19
 	MOVD 72(R20), R15
-group29:
+group27:
 	MOVD 24(RSP), R0
 	SUBS $3, R0, R0
 	MOVD R0, 24(RSP)
-	BLT done30
+	BLT done28
 	VMOVI $0, V31.B16
 	VMOVI $0, V30.B16
 	VMOVI $0, V29.B16
@@ -964,7 +829,7 @@ group29:
 	VMOVI $0, V8.B16
 	MOVD a+0(FP), R0
 	MOVBU 160(R0), R0
-	CBNZ R0, set31
+	CBNZ R0, set29
 	FLDPQ 0(R19), (F31, F30)
 	FLDPQ 32(R19), (F29, F28)
 	FLDPQ 64(R19), (F27, F26)
@@ -977,7 +842,7 @@ group29:
 	FLDPQ 288(R19), (F13, F12)
 	FLDPQ 320(R19), (F11, F10)
 	FLDPQ 352(R19), (F9, F8)
-set31:
+set29:
 	MOVD 24(R20), R1
 	MOVD 96(R20), R0
 	LSL $2, R0, R0
@@ -994,15 +859,15 @@ set31:
 	MOVW 8(R15), R8
 	MOVD 120(R20), R0
 	MOVD R0, 32(RSP)
-	CBZ R0, skip32
-counted33:
+	CBZ R0, skip30
+counted31:
 	MOVD 152(R20), R0
 	CMP $4, R0
-	BNE width35
+	BNE width33
 	MOVD 136(R20), R7
 	MOVD 144(R20), R0
 	LSL $2, R0, R6
-loop36:
+loop34:
 	ADD R10<<2, R11, R5
 	FLDPQ 0(R5), (F7, F6)
 	ADD R9<<2, R11, R4
@@ -1136,16 +1001,16 @@ loop36:
 	ADD R6, R11, R11
 	ADD R6, R14, R14
 	SUBS $1, R7, R7
-	BNE loop36
-	JMP image34
-width35:
+	BNE loop34
+	JMP image32
+width33:
 	MOVD 152(R20), R0
 	CMP $2, R0
-	BNE width37
+	BNE width35
 	MOVD 136(R20), R7
 	MOVD 144(R20), R0
 	LSL $2, R0, R6
-loop38:
+loop36:
 	ADD R10<<2, R11, R5
 	FLDPQ 0(R5), (F7, F6)
 	ADD R9<<2, R11, R4
@@ -1217,17 +1082,17 @@ loop38:
 	ADD R6, R11, R11
 	ADD R6, R14, R14
 	SUBS $1, R7, R7
-	BNE loop38
-	JMP image34
-width37:
+	BNE loop36
+	JMP image32
+width35:
 	MOVD 136(R20), R0
 	MOVD R0, 40(RSP)
-	CBZ R0, skip39
-counted40:
+	CBZ R0, skip37
+counted38:
 	MOVD 152(R20), R6
 	LSR $1, R6, R7
-	CBZ R7, skip41
-loop42:
+	CBZ R7, skip39
+loop40:
 	ADD R10<<2, R11, R5
 	FLDPQ 0(R5), (F7, F6)
 	ADD R9<<2, R11, R4
@@ -1299,11 +1164,11 @@ loop42:
 	ADD $64, R11, R11
 	ADD $64, R14, R14
 	SUBS $1, R7, R7
-	BNE loop42
-skip41:
+	BNE loop40
+skip39:
 	AND $1, R6, R6
-	CBZ R6, skip43
-loop44:
+	CBZ R6, skip41
+loop42:
 	ADD R10<<2, R11, R0
 	FLDPQ 0(R0), (F7, F6)
 	ADD R9<<2, R11, R0
@@ -1344,8 +1209,8 @@ loop44:
 	ADD $32, R11, R11
 	ADD $32, R14, R14
 	SUBS $1, R6, R6
-	BNE loop44
-skip43:
+	BNE loop42
+skip41:
 	MOVD 8(RSP), R0
 	ADD R0, R11, R11
 	MOVD 8(RSP), R0
@@ -1353,9 +1218,9 @@ skip43:
 	MOVD 40(RSP), R0
 	SUBS $1, R0, R0
 	MOVD R0, 40(RSP)
-	BNE counted40
-skip39:
-image34:
+	BNE counted38
+skip37:
+image32:
 	MOVD 16(RSP), R0
 	ADD R0, R11, R11
 	MOVD 16(RSP), R0
@@ -1363,8 +1228,8 @@ image34:
 	MOVD 32(RSP), R0
 	SUBS $1, R0, R0
 	MOVD R0, 32(RSP)
-	BNE counted33
-skip32:
+	BNE counted31
+skip30:
 	FSTPQ (F31, F30), 0(R19)
 	FSTPQ (F29, F28), 32(R19)
 	FSTPQ (F27, F26), 64(R19)
@@ -1379,8 +1244,8 @@ skip32:
 	FSTPQ (F9, F8), 352(R19)
 	ADD $384, R19, R19
 	ADD $12, R15, R15
-	JMP group29
-done30:
+	JMP group27
+done28:
 	RET
 
 // func channelLast1NEON(a *ChannelLast)
@@ -1390,15 +1255,15 @@ TEXT ·channelLast1NEON(SB), NOSPLIT, $0-8
 	MOVD 96(R13), R11
 	MOVD a+0(FP), R0
 	MOVD 80(R0), R10
-	CBZ R10, none45
+	CBZ R10, none43
 tile:
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
 	MOVD 168(R13), R1
-	CBZ R0, zeros46
-	CBZ R1, zeros46
+	CBZ R0, zeros44
+	CBZ R1, zeros44
 	MOVD $0, R9
-taps48:
+taps46:
 	MOVD 120(R13), R1
 	MOVD 144(R13), R0
 	MOVD 24(R13), R2
@@ -1421,7 +1286,7 @@ taps48:
 	ADD R0<<2, R1, R3
 	MOVD 168(R13), R2
 	MOVD $0, R1
-	CBNZ R9, terms49
+	CBNZ R9, terms47
 	PRFM 2048(R3), PLDL1KEEP
 	FLDPQ 0(R3), (F2, F1)
 	ADD R1<<2, R8, R0
@@ -1447,8 +1312,8 @@ taps48:
 	ADD $32, R3, R3
 	ADD $1, R1, R1
 	CMP R2, R1
-	BEQ next50
-terms49:
+	BEQ next48
+terms47:
 	PRFM 2048(R3), PLDL1KEEP
 	FLDPQ 0(R3), (F2, F1)
 	ADD R1<<2, R8, R0
@@ -1474,15 +1339,15 @@ terms49:
 	ADD $32, R3, R3
 	ADD $1, R1, R1
 	CMP R2, R1
-	BNE terms49
-next50:
+	BNE terms47
+next48:
 	ADD $1, R9, R9
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
 	CMP R0, R9
-	BLT taps48
-	JMP done47
-zeros46:
+	BLT taps46
+	JMP done45
+zeros44:
 	VMOVI $0, V15.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V13.B16
@@ -1493,11 +1358,11 @@ zeros46:
 	VMOVI $0, V8.B16
 	VMOVI $0, V7.B16
 	VMOVI $0, V6.B16
-done47:
+done45:
 	MOVD 0(R13), R7
 	MOVD a+0(FP), R6
 	MOVD 184(R6), R5
-	CBZ R5, skip51
+	CBZ R5, skip49
 	MOVD 208(R6), R4
 	MOVD 232(R6), R1
 	MOVD 0(R6), R0
@@ -1505,15 +1370,15 @@ done47:
 	MOVBU 256(R6), R0
 	MOVBU R0, R0
 	MOVD $0, R2
-	CBNZ R0, rectified52
+	CBNZ R0, rectified50
 	MOVD $4286578688, R2
-rectified52:
+rectified50:
 	FMOVS R2, F0
 	VDUP V0.S[0], V5.S4
 	MOVWU 260(R6), R2
-	CBNZ R2, limited53
+	CBNZ R2, limited51
 	MOVD $2139095040, R2
-limited53:
+limited51:
 	FMOVS R2, F0
 	VDUP V0.S[0], V4.S4
 	ADD R3<<0, R7, R2
@@ -1524,12 +1389,12 @@ limited53:
 	VFMLA V2.S4, V14.S4, V0.S4
 	VMOV V1.B16, V15.B16
 	VMOV V0.B16, V14.B16
-	CBZ R1, skip54
+	CBZ R1, skip52
 	ADD R0<<2, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
-skip54:
+skip52:
 	WORD $0x6eafe4a1 // fcmgt v1.4s, v5.4s, v15.4s
 	VBSL V15.B16, V5.B16, V1.B16
 	WORD $0x6eaee4a0 // fcmgt v0.4s, v5.4s, v14.4s
@@ -1545,12 +1410,12 @@ skip54:
 	VFMLA V2.S4, V12.S4, V0.S4
 	VMOV V1.B16, V13.B16
 	VMOV V0.B16, V12.B16
-	CBZ R1, skip55
+	CBZ R1, skip53
 	ADD R0<<2, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
-skip55:
+skip53:
 	WORD $0x6eade4a1 // fcmgt v1.4s, v5.4s, v13.4s
 	VBSL V13.B16, V5.B16, V1.B16
 	WORD $0x6eace4a0 // fcmgt v0.4s, v5.4s, v12.4s
@@ -1566,12 +1431,12 @@ skip55:
 	VFMLA V2.S4, V10.S4, V0.S4
 	VMOV V1.B16, V11.B16
 	VMOV V0.B16, V10.B16
-	CBZ R1, skip56
+	CBZ R1, skip54
 	ADD R0<<2, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
-skip56:
+skip54:
 	WORD $0x6eabe4a1 // fcmgt v1.4s, v5.4s, v11.4s
 	VBSL V11.B16, V5.B16, V1.B16
 	WORD $0x6eaae4a0 // fcmgt v0.4s, v5.4s, v10.4s
@@ -1587,12 +1452,12 @@ skip56:
 	VFMLA V2.S4, V8.S4, V0.S4
 	VMOV V1.B16, V9.B16
 	VMOV V0.B16, V8.B16
-	CBZ R1, skip57
+	CBZ R1, skip55
 	ADD R0<<2, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
-skip57:
+skip55:
 	WORD $0x6ea9e4a1 // fcmgt v1.4s, v5.4s, v9.4s
 	VBSL V9.B16, V5.B16, V1.B16
 	WORD $0x6ea8e4a0 // fcmgt v0.4s, v5.4s, v8.4s
@@ -1608,12 +1473,12 @@ skip57:
 	VFMLA V2.S4, V6.S4, V0.S4
 	VMOV V1.B16, V7.B16
 	VMOV V0.B16, V6.B16
-	CBZ R1, skip58
+	CBZ R1, skip56
 	ADD R0<<2, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
-skip58:
+skip56:
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
 	VBSL V7.B16, V5.B16, V1.B16
 	WORD $0x6ea6e4a0 // fcmgt v0.4s, v5.4s, v6.4s
@@ -1622,7 +1487,7 @@ skip58:
 	VBSL V1.B16, V4.B16, V7.B16
 	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
 	VBSL V0.B16, V4.B16, V6.B16
-skip51:
+skip49:
 	MOVW 0(R12), R0
 	ADD R0<<2, R7, R0
 	FSTPQ (F15, F14), 0(R0)
@@ -1642,7 +1507,7 @@ skip51:
 	ADD $20, R11, R11
 	SUBS $5, R10, R10
 	BNE tile
-none45:
+none43:
 	RET
 
 // func channelLastGrad1NEON(a *ChannelLastGrad)
@@ -1654,8 +1519,8 @@ TEXT ·channelLastGrad1NEON(SB), NOSPLIT, $0-8
 	MOVD 120(R11), R0
 	LSL $2, R0, R8
 	MOVD 128(R11), R7
-	CBZ R7, skip59
-loop60:
+	CBZ R7, skip57
+loop58:
 	MOVD 72(R11), R6
 	MOVD 96(R11), R5
 	PRFM 0(R3), PLDL1KEEP
@@ -1669,9 +1534,9 @@ loop60:
 	PRFM 0(R0), PLDL1KEEP
 	MOVD a+0(FP), R0
 	MOVD 80(R0), R2
-	CBZ R2, none61
+	CBZ R2, none59
 	TST $3, R2
-	BNE odd62
+	BNE odd60
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
 	ADD R0<<2, R9, R0
@@ -1744,7 +1609,105 @@ loop60:
 	ADD $16, R5, R5
 	LSR $2, R2, R0
 	SUBS $1, R0, R2
-	CBZ R2, skip64
+	CBZ R2, skip62
+loop63:
+	MOVW 0(R6), R1
+	MOVW 0(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
+	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
+	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
+	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
+	MOVW 4(R6), R1
+	MOVW 4(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
+	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
+	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
+	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
+	MOVW 8(R6), R1
+	MOVW 8(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
+	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
+	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
+	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
+	MOVW 12(R6), R1
+	MOVW 12(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
+	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
+	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
+	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
+	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
+	ADD $16, R6, R6
+	ADD $16, R5, R5
+	SUBS $1, R2, R2
+	BNE loop63
+skip62:
+	JMP summed61
+odd60:
+	MOVW 0(R6), R1
+	MOVW 0(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f80904c // fmul v12.4s, v2.4s, v0.s[0]
+	WORD $0x4f80902b // fmul v11.4s, v1.4s, v0.s[0]
+	WORD $0x4fa0904a // fmul v10.4s, v2.4s, v0.s[1]
+	WORD $0x4fa09029 // fmul v9.4s, v1.4s, v0.s[1]
+	WORD $0x4f809848 // fmul v8.4s, v2.4s, v0.s[2]
+	WORD $0x4f809827 // fmul v7.4s, v1.4s, v0.s[2]
+	WORD $0x4fa09846 // fmul v6.4s, v2.4s, v0.s[3]
+	WORD $0x4fa09825 // fmul v5.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f809044 // fmul v4.4s, v2.4s, v0.s[0]
+	WORD $0x4f809023 // fmul v3.4s, v1.4s, v0.s[0]
+	ADD $4, R6, R6
+	ADD $4, R5, R5
+	SUBS $1, R2, R2
+	LSR $2, R2, R4
+	CBZ R4, skip64
 loop65:
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
@@ -1816,33 +1779,11 @@ loop65:
 	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
 	ADD $16, R6, R6
 	ADD $16, R5, R5
-	SUBS $1, R2, R2
+	SUBS $1, R4, R4
 	BNE loop65
 skip64:
-	JMP summed63
-odd62:
-	MOVW 0(R6), R1
-	MOVW 0(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f80904c // fmul v12.4s, v2.4s, v0.s[0]
-	WORD $0x4f80902b // fmul v11.4s, v1.4s, v0.s[0]
-	WORD $0x4fa0904a // fmul v10.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09029 // fmul v9.4s, v1.4s, v0.s[1]
-	WORD $0x4f809848 // fmul v8.4s, v2.4s, v0.s[2]
-	WORD $0x4f809827 // fmul v7.4s, v1.4s, v0.s[2]
-	WORD $0x4fa09846 // fmul v6.4s, v2.4s, v0.s[3]
-	WORD $0x4fa09825 // fmul v5.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f809044 // fmul v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f809023 // fmul v3.4s, v1.4s, v0.s[0]
-	ADD $4, R6, R6
-	ADD $4, R5, R5
-	SUBS $1, R2, R2
-	LSR $2, R2, R4
-	CBZ R4, skip66
+	AND $3, R2, R2
+	CBZ R2, skip66
 loop67:
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
@@ -1861,89 +1802,13 @@ loop67:
 	FMOVS 16(R0), F0
 	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
 	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	MOVW 4(R6), R1
-	MOVW 4(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
-	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
-	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
-	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	MOVW 8(R6), R1
-	MOVW 8(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
-	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
-	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
-	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	MOVW 12(R6), R1
-	MOVW 12(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
-	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
-	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
-	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	ADD $16, R6, R6
-	ADD $16, R5, R5
-	SUBS $1, R4, R4
-	BNE loop67
-skip66:
-	AND $3, R2, R2
-	CBZ R2, skip68
-loop69:
-	MOVW 0(R6), R1
-	MOVW 0(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f80104c // fmla v12.4s, v2.4s, v0.s[0]
-	WORD $0x4f80102b // fmla v11.4s, v1.4s, v0.s[0]
-	WORD $0x4fa0104a // fmla v10.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01029 // fmla v9.4s, v1.4s, v0.s[1]
-	WORD $0x4f801848 // fmla v8.4s, v2.4s, v0.s[2]
-	WORD $0x4f801827 // fmla v7.4s, v1.4s, v0.s[2]
-	WORD $0x4fa01846 // fmla v6.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01825 // fmla v5.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
 	ADD $4, R6, R6
 	ADD $4, R5, R5
 	SUBS $1, R2, R2
-	BNE loop69
-skip68:
-	JMP summed63
-none61:
+	BNE loop67
+skip66:
+	JMP summed61
+none59:
 	VMOVI $0, V12.B16
 	VMOVI $0, V11.B16
 	VMOVI $0, V10.B16
@@ -1954,56 +1819,56 @@ none61:
 	VMOVI $0, V5.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V3.B16
-summed63:
+summed61:
+	MOVD a+0(FP), R0
+	MOVBU 144(R0), R0
+	CBNZ R0, set68
+	FLDPQ 0(R3), (F1, F0)
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+set68:
+	FSTPQ (F12, F11), 0(R3)
+	ADD R8, R3, R3
+	MOVD a+0(FP), R0
+	MOVBU 144(R0), R0
+	CBNZ R0, set69
+	FLDPQ 0(R3), (F1, F0)
+	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+set69:
+	FSTPQ (F10, F9), 0(R3)
+	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
 	CBNZ R0, set70
 	FLDPQ 0(R3), (F1, F0)
-	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
-	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
 set70:
-	FSTPQ (F12, F11), 0(R3)
+	FSTPQ (F8, F7), 0(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
 	CBNZ R0, set71
 	FLDPQ 0(R3), (F1, F0)
-	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
-	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
 set71:
-	FSTPQ (F10, F9), 0(R3)
+	FSTPQ (F6, F5), 0(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
 	CBNZ R0, set72
 	FLDPQ 0(R3), (F1, F0)
-	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
-	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
-set72:
-	FSTPQ (F8, F7), 0(R3)
-	ADD R8, R3, R3
-	MOVD a+0(FP), R0
-	MOVBU 144(R0), R0
-	CBNZ R0, set73
-	FLDPQ 0(R3), (F1, F0)
-	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
-	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
-set73:
-	FSTPQ (F6, F5), 0(R3)
-	ADD R8, R3, R3
-	MOVD a+0(FP), R0
-	MOVBU 144(R0), R0
-	CBNZ R0, set74
-	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
 	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
-set74:
+set72:
 	FSTPQ (F4, F3), 0(R3)
 	ADD R8, R3, R3
 	ADD $20, R10, R10
 	SUBS $1, R7, R7
-	BNE loop60
-skip59:
+	BNE loop58
+skip57:
 	RET
 
 // func channelLast2NEON(a *ChannelLast)
@@ -2013,15 +1878,15 @@ TEXT ·channelLast2NEON(SB), NOSPLIT, $0-8
 	MOVD 96(R13), R11
 	MOVD a+0(FP), R0
 	MOVD 80(R0), R10
-	CBZ R10, none75
+	CBZ R10, none73
 tile:
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
 	MOVD 168(R13), R1
-	CBZ R0, zeros76
-	CBZ R1, zeros76
+	CBZ R0, zeros74
+	CBZ R1, zeros74
 	MOVD $0, R9
-taps78:
+taps76:
 	MOVD 120(R13), R1
 	MOVD 144(R13), R0
 	MOVD 24(R13), R2
@@ -2044,7 +1909,7 @@ taps78:
 	ADD R0<<2, R1, R3
 	MOVD 168(R13), R2
 	MOVD $0, R1
-	CBNZ R9, terms79
+	CBNZ R9, terms77
 	PRFM 2048(R3), PLDL1KEEP
 	FLDPQ 0(R3), (F4, F3)
 	FLDPQ 32(R3), (F2, F1)
@@ -2081,8 +1946,8 @@ taps78:
 	ADD $64, R3, R3
 	ADD $1, R1, R1
 	CMP R2, R1
-	BEQ next80
-terms79:
+	BEQ next78
+terms77:
 	PRFM 2048(R3), PLDL1KEEP
 	FLDPQ 0(R3), (F4, F3)
 	FLDPQ 32(R3), (F2, F1)
@@ -2119,15 +1984,15 @@ terms79:
 	ADD $64, R3, R3
 	ADD $1, R1, R1
 	CMP R2, R1
-	BNE terms79
-next80:
+	BNE terms77
+next78:
 	ADD $1, R9, R9
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
 	CMP R0, R9
-	BLT taps78
-	JMP done77
-zeros76:
+	BLT taps76
+	JMP done75
+zeros74:
 	VMOVI $0, V25.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V23.B16
@@ -2148,11 +2013,11 @@ zeros76:
 	VMOVI $0, V8.B16
 	VMOVI $0, V7.B16
 	VMOVI $0, V6.B16
-done77:
+done75:
 	MOVD 0(R13), R7
 	MOVD a+0(FP), R6
 	MOVD 184(R6), R5
-	CBZ R5, skip81
+	CBZ R5, skip79
 	MOVD 208(R6), R4
 	MOVD 232(R6), R1
 	MOVD 0(R6), R0
@@ -2160,15 +2025,15 @@ done77:
 	MOVBU 256(R6), R0
 	MOVBU R0, R0
 	MOVD $0, R2
-	CBNZ R0, rectified82
+	CBNZ R0, rectified80
 	MOVD $4286578688, R2
-rectified82:
+rectified80:
 	FMOVS R2, F0
 	VDUP V0.S[0], V5.S4
 	MOVWU 260(R6), R2
-	CBNZ R2, limited83
+	CBNZ R2, limited81
 	MOVD $2139095040, R2
-limited83:
+limited81:
 	FMOVS R2, F0
 	VDUP V0.S[0], V4.S4
 	ADD R3<<0, R7, R3
@@ -2179,12 +2044,12 @@ limited83:
 	VFMLA V2.S4, V24.S4, V0.S4
 	VMOV V1.B16, V25.B16
 	VMOV V0.B16, V24.B16
-	CBZ R1, skip84
+	CBZ R1, skip82
 	ADD R2<<2, R3, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
 	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
-skip84:
+skip82:
 	WORD $0x6eb9e4a1 // fcmgt v1.4s, v5.4s, v25.4s
 	VBSL V25.B16, V5.B16, V1.B16
 	WORD $0x6eb8e4a0 // fcmgt v0.4s, v5.4s, v24.4s
@@ -2199,12 +2064,12 @@ skip84:
 	VFMLA V2.S4, V22.S4, V0.S4
 	VMOV V1.B16, V23.B16
 	VMOV V0.B16, V22.B16
-	CBZ R1, skip85
+	CBZ R1, skip83
 	ADD R2<<2, R3, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
 	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
-skip85:
+skip83:
 	WORD $0x6eb7e4a1 // fcmgt v1.4s, v5.4s, v23.4s
 	VBSL V23.B16, V5.B16, V1.B16
 	WORD $0x6eb6e4a0 // fcmgt v0.4s, v5.4s, v22.4s
@@ -2220,12 +2085,12 @@ skip85:
 	VFMLA V2.S4, V20.S4, V0.S4
 	VMOV V1.B16, V21.B16
 	VMOV V0.B16, V20.B16
-	CBZ R1, skip86
+	CBZ R1, skip84
 	ADD R2<<2, R3, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
-skip86:
+skip84:
 	WORD $0x6eb5e4a1 // fcmgt v1.4s, v5.4s, v21.4s
 	VBSL V21.B16, V5.B16, V1.B16
 	WORD $0x6eb4e4a0 // fcmgt v0.4s, v5.4s, v20.4s
@@ -2240,12 +2105,12 @@ skip86:
 	VFMLA V2.S4, V18.S4, V0.S4
 	VMOV V1.B16, V19.B16
 	VMOV V0.B16, V18.B16
-	CBZ R1, skip87
+	CBZ R1, skip85
 	ADD R2<<2, R3, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
 	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
-skip87:
+skip85:
 	WORD $0x6eb3e4a1 // fcmgt v1.4s, v5.4s, v19.4s
 	VBSL V19.B16, V5.B16, V1.B16
 	WORD $0x6eb2e4a0 // fcmgt v0.4s, v5.4s, v18.4s
@@ -2261,12 +2126,12 @@ skip87:
 	VFMLA V2.S4, V16.S4, V0.S4
 	VMOV V1.B16, V17.B16
 	VMOV V0.B16, V16.B16
-	CBZ R1, skip88
+	CBZ R1, skip86
 	ADD R2<<2, R3, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-skip88:
+skip86:
 	WORD $0x6eb1e4a1 // fcmgt v1.4s, v5.4s, v17.4s
 	VBSL V17.B16, V5.B16, V1.B16
 	WORD $0x6eb0e4a0 // fcmgt v0.4s, v5.4s, v16.4s
@@ -2281,12 +2146,12 @@ skip88:
 	VFMLA V2.S4, V14.S4, V0.S4
 	VMOV V1.B16, V15.B16
 	VMOV V0.B16, V14.B16
-	CBZ R1, skip89
+	CBZ R1, skip87
 	ADD R2<<2, R3, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
-skip89:
+skip87:
 	WORD $0x6eafe4a1 // fcmgt v1.4s, v5.4s, v15.4s
 	VBSL V15.B16, V5.B16, V1.B16
 	WORD $0x6eaee4a0 // fcmgt v0.4s, v5.4s, v14.4s
@@ -2302,12 +2167,12 @@ skip89:
 	VFMLA V2.S4, V12.S4, V0.S4
 	VMOV V1.B16, V13.B16
 	VMOV V0.B16, V12.B16
-	CBZ R1, skip90
+	CBZ R1, skip88
 	ADD R2<<2, R3, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
-skip90:
+skip88:
 	WORD $0x6eade4a1 // fcmgt v1.4s, v5.4s, v13.4s
 	VBSL V13.B16, V5.B16, V1.B16
 	WORD $0x6eace4a0 // fcmgt v0.4s, v5.4s, v12.4s
@@ -2322,12 +2187,12 @@ skip90:
 	VFMLA V2.S4, V10.S4, V0.S4
 	VMOV V1.B16, V11.B16
 	VMOV V0.B16, V10.B16
-	CBZ R1, skip91
+	CBZ R1, skip89
 	ADD R2<<2, R3, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
-skip91:
+skip89:
 	WORD $0x6eabe4a1 // fcmgt v1.4s, v5.4s, v11.4s
 	VBSL V11.B16, V5.B16, V1.B16
 	WORD $0x6eaae4a0 // fcmgt v0.4s, v5.4s, v10.4s
@@ -2343,12 +2208,12 @@ skip91:
 	VFMLA V2.S4, V8.S4, V0.S4
 	VMOV V1.B16, V9.B16
 	VMOV V0.B16, V8.B16
-	CBZ R1, skip92
+	CBZ R1, skip90
 	ADD R2<<2, R3, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
-skip92:
+skip90:
 	WORD $0x6ea9e4a1 // fcmgt v1.4s, v5.4s, v9.4s
 	VBSL V9.B16, V5.B16, V1.B16
 	WORD $0x6ea8e4a0 // fcmgt v0.4s, v5.4s, v8.4s
@@ -2363,12 +2228,12 @@ skip92:
 	VFMLA V2.S4, V6.S4, V0.S4
 	VMOV V1.B16, V7.B16
 	VMOV V0.B16, V6.B16
-	CBZ R1, skip93
+	CBZ R1, skip91
 	ADD R2<<2, R3, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
-skip93:
+skip91:
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
 	VBSL V7.B16, V5.B16, V1.B16
 	WORD $0x6ea6e4a0 // fcmgt v0.4s, v5.4s, v6.4s
@@ -2377,7 +2242,7 @@ skip93:
 	VBSL V1.B16, V4.B16, V7.B16
 	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
 	VBSL V0.B16, V4.B16, V6.B16
-skip81:
+skip79:
 	MOVW 0(R12), R0
 	ADD R0<<2, R7, R0
 	FSTPQ (F25, F24), 0(R0)
@@ -2402,7 +2267,7 @@ skip81:
 	ADD $20, R11, R11
 	SUBS $5, R10, R10
 	BNE tile
-none75:
+none73:
 	RET
 
 // func channelLastGrad2NEON(a *ChannelLastGrad)
@@ -2414,8 +2279,8 @@ TEXT ·channelLastGrad2NEON(SB), NOSPLIT, $0-8
 	MOVD 120(R11), R0
 	LSL $2, R0, R8
 	MOVD 128(R11), R7
-	CBZ R7, skip94
-loop95:
+	CBZ R7, skip92
+loop93:
 	MOVD 72(R11), R6
 	MOVD 96(R11), R5
 	PRFM 0(R3), PLDL1KEEP
@@ -2429,9 +2294,9 @@ loop95:
 	PRFM 0(R0), PLDL1KEEP
 	MOVD a+0(FP), R0
 	MOVD 80(R0), R2
-	CBZ R2, none96
+	CBZ R2, none94
 	TST $3, R2
-	BNE odd97
+	BNE odd95
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
 	ADD R0<<2, R9, R0
@@ -2548,7 +2413,160 @@ loop95:
 	ADD $16, R5, R5
 	LSR $2, R2, R0
 	SUBS $1, R0, R2
-	CBZ R2, skip99
+	CBZ R2, skip97
+loop98:
+	MOVW 0(R6), R1
+	MOVW 0(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F4, F3)
+	FLDPQ 32(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
+	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
+	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
+	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
+	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
+	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
+	MOVW 4(R6), R1
+	MOVW 4(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F4, F3)
+	FLDPQ 32(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
+	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
+	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
+	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
+	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
+	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
+	MOVW 8(R6), R1
+	MOVW 8(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F4, F3)
+	FLDPQ 32(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
+	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
+	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
+	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
+	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
+	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
+	MOVW 12(R6), R1
+	MOVW 12(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F4, F3)
+	FLDPQ 32(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
+	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
+	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
+	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
+	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
+	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
+	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
+	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
+	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
+	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
+	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
+	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
+	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
+	ADD $16, R6, R6
+	ADD $16, R5, R5
+	SUBS $1, R2, R2
+	BNE loop98
+skip97:
+	JMP summed96
+odd95:
+	MOVW 0(R6), R1
+	MOVW 0(R5), R0
+	ADD R0<<2, R9, R0
+	FLDPQ 0(R0), (F4, F3)
+	FLDPQ 32(R0), (F2, F1)
+	ADD R1<<2, R10, R0
+	FMOVQ 0(R0), F0
+	WORD $0x4f809098 // fmul v24.4s, v4.4s, v0.s[0]
+	WORD $0x4f809077 // fmul v23.4s, v3.4s, v0.s[0]
+	WORD $0x4f809056 // fmul v22.4s, v2.4s, v0.s[0]
+	WORD $0x4f809035 // fmul v21.4s, v1.4s, v0.s[0]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4fa09073 // fmul v19.4s, v3.4s, v0.s[1]
+	WORD $0x4fa09052 // fmul v18.4s, v2.4s, v0.s[1]
+	WORD $0x4fa09031 // fmul v17.4s, v1.4s, v0.s[1]
+	WORD $0x4f809890 // fmul v16.4s, v4.4s, v0.s[2]
+	WORD $0x4f80986f // fmul v15.4s, v3.4s, v0.s[2]
+	WORD $0x4f80984e // fmul v14.4s, v2.4s, v0.s[2]
+	WORD $0x4f80982d // fmul v13.4s, v1.4s, v0.s[2]
+	WORD $0x4fa0988c // fmul v12.4s, v4.4s, v0.s[3]
+	WORD $0x4fa0986b // fmul v11.4s, v3.4s, v0.s[3]
+	WORD $0x4fa0984a // fmul v10.4s, v2.4s, v0.s[3]
+	WORD $0x4fa09829 // fmul v9.4s, v1.4s, v0.s[3]
+	FMOVS 16(R0), F0
+	WORD $0x4f809088 // fmul v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f809067 // fmul v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f809046 // fmul v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f809025 // fmul v5.4s, v1.4s, v0.s[0]
+	ADD $4, R6, R6
+	ADD $4, R5, R5
+	SUBS $1, R2, R2
+	LSR $2, R2, R4
+	CBZ R4, skip99
 loop100:
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
@@ -2664,44 +2682,11 @@ loop100:
 	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD $16, R6, R6
 	ADD $16, R5, R5
-	SUBS $1, R2, R2
+	SUBS $1, R4, R4
 	BNE loop100
 skip99:
-	JMP summed98
-odd97:
-	MOVW 0(R6), R1
-	MOVW 0(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F4, F3)
-	FLDPQ 32(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f809098 // fmul v24.4s, v4.4s, v0.s[0]
-	WORD $0x4f809077 // fmul v23.4s, v3.4s, v0.s[0]
-	WORD $0x4f809056 // fmul v22.4s, v2.4s, v0.s[0]
-	WORD $0x4f809035 // fmul v21.4s, v1.4s, v0.s[0]
-	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
-	WORD $0x4fa09073 // fmul v19.4s, v3.4s, v0.s[1]
-	WORD $0x4fa09052 // fmul v18.4s, v2.4s, v0.s[1]
-	WORD $0x4fa09031 // fmul v17.4s, v1.4s, v0.s[1]
-	WORD $0x4f809890 // fmul v16.4s, v4.4s, v0.s[2]
-	WORD $0x4f80986f // fmul v15.4s, v3.4s, v0.s[2]
-	WORD $0x4f80984e // fmul v14.4s, v2.4s, v0.s[2]
-	WORD $0x4f80982d // fmul v13.4s, v1.4s, v0.s[2]
-	WORD $0x4fa0988c // fmul v12.4s, v4.4s, v0.s[3]
-	WORD $0x4fa0986b // fmul v11.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0984a // fmul v10.4s, v2.4s, v0.s[3]
-	WORD $0x4fa09829 // fmul v9.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f809088 // fmul v8.4s, v4.4s, v0.s[0]
-	WORD $0x4f809067 // fmul v7.4s, v3.4s, v0.s[0]
-	WORD $0x4f809046 // fmul v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f809025 // fmul v5.4s, v1.4s, v0.s[0]
-	ADD $4, R6, R6
-	ADD $4, R5, R5
-	SUBS $1, R2, R2
-	LSR $2, R2, R4
-	CBZ R4, skip101
+	AND $3, R2, R2
+	CBZ R2, skip101
 loop102:
 	MOVW 0(R6), R1
 	MOVW 0(R5), R0
@@ -2731,133 +2716,13 @@ loop102:
 	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
 	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
 	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
-	MOVW 4(R6), R1
-	MOVW 4(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F4, F3)
-	FLDPQ 32(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
-	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
-	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
-	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
-	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
-	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
-	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
-	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
-	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
-	MOVW 8(R6), R1
-	MOVW 8(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F4, F3)
-	FLDPQ 32(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
-	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
-	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
-	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
-	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
-	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
-	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
-	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
-	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
-	MOVW 12(R6), R1
-	MOVW 12(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F4, F3)
-	FLDPQ 32(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
-	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
-	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
-	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
-	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
-	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
-	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
-	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
-	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
-	ADD $16, R6, R6
-	ADD $16, R5, R5
-	SUBS $1, R4, R4
-	BNE loop102
-skip101:
-	AND $3, R2, R2
-	CBZ R2, skip103
-loop104:
-	MOVW 0(R6), R1
-	MOVW 0(R5), R0
-	ADD R0<<2, R9, R0
-	FLDPQ 0(R0), (F4, F3)
-	FLDPQ 32(R0), (F2, F1)
-	ADD R1<<2, R10, R0
-	FMOVQ 0(R0), F0
-	WORD $0x4f801098 // fmla v24.4s, v4.4s, v0.s[0]
-	WORD $0x4f801077 // fmla v23.4s, v3.4s, v0.s[0]
-	WORD $0x4f801056 // fmla v22.4s, v2.4s, v0.s[0]
-	WORD $0x4f801035 // fmla v21.4s, v1.4s, v0.s[0]
-	WORD $0x4fa01094 // fmla v20.4s, v4.4s, v0.s[1]
-	WORD $0x4fa01073 // fmla v19.4s, v3.4s, v0.s[1]
-	WORD $0x4fa01052 // fmla v18.4s, v2.4s, v0.s[1]
-	WORD $0x4fa01031 // fmla v17.4s, v1.4s, v0.s[1]
-	WORD $0x4f801890 // fmla v16.4s, v4.4s, v0.s[2]
-	WORD $0x4f80186f // fmla v15.4s, v3.4s, v0.s[2]
-	WORD $0x4f80184e // fmla v14.4s, v2.4s, v0.s[2]
-	WORD $0x4f80182d // fmla v13.4s, v1.4s, v0.s[2]
-	WORD $0x4fa0188c // fmla v12.4s, v4.4s, v0.s[3]
-	WORD $0x4fa0186b // fmla v11.4s, v3.4s, v0.s[3]
-	WORD $0x4fa0184a // fmla v10.4s, v2.4s, v0.s[3]
-	WORD $0x4fa01829 // fmla v9.4s, v1.4s, v0.s[3]
-	FMOVS 16(R0), F0
-	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
-	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
-	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD $4, R6, R6
 	ADD $4, R5, R5
 	SUBS $1, R2, R2
-	BNE loop104
-skip103:
-	JMP summed98
-none96:
+	BNE loop102
+skip101:
+	JMP summed96
+none94:
 	VMOVI $0, V24.B16
 	VMOVI $0, V23.B16
 	VMOVI $0, V22.B16
@@ -2878,76 +2743,76 @@ none96:
 	VMOVI $0, V7.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V5.B16
-summed98:
+summed96:
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
-	CBNZ R0, set105
+	CBNZ R0, set103
 	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d718 // fadd v24.4s, v24.4s, v1.4s
 	WORD $0x4e20d6f7 // fadd v23.4s, v23.4s, v0.4s
 	FLDPQ 32(R3), (F1, F0)
 	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	WORD $0x4e20d6b5 // fadd v21.4s, v21.4s, v0.4s
-set105:
+set103:
 	FSTPQ (F24, F23), 0(R3)
 	FSTPQ (F22, F21), 32(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
-	CBNZ R0, set106
+	CBNZ R0, set104
 	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	WORD $0x4e20d673 // fadd v19.4s, v19.4s, v0.4s
 	FLDPQ 32(R3), (F1, F0)
 	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
 	WORD $0x4e20d631 // fadd v17.4s, v17.4s, v0.4s
-set106:
+set104:
 	FSTPQ (F20, F19), 0(R3)
 	FSTPQ (F18, F17), 32(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
-	CBNZ R0, set107
+	CBNZ R0, set105
 	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
 	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
 	FLDPQ 32(R3), (F1, F0)
 	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
 	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
-set107:
+set105:
 	FSTPQ (F16, F15), 0(R3)
 	FSTPQ (F14, F13), 32(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
-	CBNZ R0, set108
+	CBNZ R0, set106
 	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
 	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
 	FLDPQ 32(R3), (F1, F0)
 	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
 	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
-set108:
+set106:
 	FSTPQ (F12, F11), 0(R3)
 	FSTPQ (F10, F9), 32(R3)
 	ADD R8, R3, R3
 	MOVD a+0(FP), R0
 	MOVBU 144(R0), R0
-	CBNZ R0, set109
+	CBNZ R0, set107
 	FLDPQ 0(R3), (F1, F0)
 	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
 	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
 	FLDPQ 32(R3), (F1, F0)
 	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
 	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
-set109:
+set107:
 	FSTPQ (F8, F7), 0(R3)
 	FSTPQ (F6, F5), 32(R3)
 	ADD R8, R3, R3
 	ADD $20, R10, R10
 	SUBS $1, R7, R7
-	BNE loop95
-skip94:
+	BNE loop93
+skip92:
 	RET
 
 // func channelLastNarrowNEON(a *ChannelLast)
@@ -2957,7 +2822,7 @@ TEXT ·channelLastNarrowNEON(SB), NOSPLIT, $8-8
 	MOVD 96(R14), R12
 	MOVD a+0(FP), R0
 	MOVD 80(R0), R11
-	CBZ R11, none110
+	CBZ R11, none108
 	MOVD 168(R14), R0
 	AND $7, R0, R10
 	MOVD R10, 8(RSP)
@@ -2984,9 +2849,9 @@ tile:
 	VMOVI $0, V6.B16
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
-	CBZ R0, done111
+	CBZ R0, done109
 	MOVD $0, R9
-taps112:
+taps110:
 	MOVD 120(R14), R1
 	MOVD 144(R14), R0
 	MOVD 24(R14), R2
@@ -3010,8 +2875,8 @@ taps112:
 	MOVD 168(R14), R0
 	MOVD $0, R1
 	LSR $3, R0, R2
-	CBZ R2, skip113
-loop114:
+	CBZ R2, skip111
+loop112:
 	FLDPQ 0(R3), (F5, F4)
 	FLDPQ 32(R3), (F3, F2)
 	ADD R1<<0, R8, R0
@@ -3047,10 +2912,10 @@ loop114:
 	ADD $64, R3, R3
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
-	BNE loop114
-skip113:
+	BNE loop112
+skip111:
 	MOVD 8(RSP), R0
-	CBZ R0, skip115
+	CBZ R0, skip113
 	FLDPQ 0(R3), (F5, F4)
 	FLDPQ 32(R3), (F3, F2)
 	ADD R1<<0, R8, R0
@@ -3218,13 +3083,13 @@ arm22:
 	VFMLA V4.S4, V0.S4, V8.S4
 	VFMLA V3.S4, V1.S4, V7.S4
 	VFMLA V2.S4, V0.S4, V6.S4
-skip115:
+skip113:
 	ADD $1, R9, R9
 	MOVD a+0(FP), R0
 	MOVD 128(R0), R0
 	CMP R0, R9
-	BLT taps112
-done111:
+	BLT taps110
+done109:
 	WORD $0x6e37d720 // faddp v0.4s, v25.4s, v23.4s
 	WORD $0x6e36d701 // faddp v1.4s, v24.4s, v22.4s
 	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
@@ -3253,7 +3118,7 @@ done111:
 	MOVD 0(R14), R7
 	MOVD a+0(FP), R6
 	MOVD 184(R6), R5
-	CBZ R5, skip116
+	CBZ R5, skip114
 	MOVD 208(R6), R4
 	MOVD 232(R6), R1
 	MOVD 0(R6), R0
@@ -3261,15 +3126,15 @@ done111:
 	MOVBU 256(R6), R0
 	MOVBU R0, R0
 	MOVD $0, R2
-	CBNZ R0, rectified117
+	CBNZ R0, rectified115
 	MOVD $4286578688, R2
-rectified117:
+rectified115:
 	FMOVS R2, F4
 	VDUP V4.S[0], V8.S4
 	MOVWU 260(R6), R2
-	CBNZ R2, limited118
+	CBNZ R2, limited116
 	MOVD $2139095040, R2
-limited118:
+limited116:
 	FMOVS R2, F4
 	VDUP V4.S[0], V7.S4
 	FMOVD 0(R5), F6
@@ -3278,12 +3143,12 @@ limited118:
 	VMOV V4.B16, V5.B16
 	VFMLA V6.S4, V0.S4, V5.S4
 	VMOV V5.B16, V0.B16
-	CBZ R1, skip119
+	CBZ R1, skip117
 	MOVW 0(R13), R0
 	ADD R0<<2, R2, R0
 	FMOVD 0(R0), F5
 	WORD $0x4e25d400 // fadd v0.4s, v0.4s, v5.4s
-skip119:
+skip117:
 	WORD $0x6ea0e505 // fcmgt v5.4s, v8.4s, v0.4s
 	VBSL V0.B16, V8.B16, V5.B16
 	WORD $0x6ea7e4a0 // fcmgt v0.4s, v5.4s, v7.4s
@@ -3291,12 +3156,12 @@ skip119:
 	VMOV V4.B16, V5.B16
 	VFMLA V6.S4, V1.S4, V5.S4
 	VMOV V5.B16, V1.B16
-	CBZ R1, skip120
+	CBZ R1, skip118
 	MOVW 4(R13), R0
 	ADD R0<<2, R2, R0
 	FMOVD 0(R0), F5
 	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-skip120:
+skip118:
 	WORD $0x6ea1e505 // fcmgt v5.4s, v8.4s, v1.4s
 	VBSL V1.B16, V8.B16, V5.B16
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
@@ -3304,12 +3169,12 @@ skip120:
 	VMOV V4.B16, V5.B16
 	VFMLA V6.S4, V2.S4, V5.S4
 	VMOV V5.B16, V2.B16
-	CBZ R1, skip121
+	CBZ R1, skip119
 	MOVW 8(R13), R0
 	ADD R0<<2, R2, R0
 	FMOVD 0(R0), F5
 	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
-skip121:
+skip119:
 	WORD $0x6ea2e505 // fcmgt v5.4s, v8.4s, v2.4s
 	VBSL V2.B16, V8.B16, V5.B16
 	WORD $0x6ea7e4a2 // fcmgt v2.4s, v5.4s, v7.4s
@@ -3317,29 +3182,29 @@ skip121:
 	VMOV V4.B16, V5.B16
 	VFMLA V6.S4, V3.S4, V5.S4
 	VMOV V5.B16, V3.B16
-	CBZ R1, skip122
+	CBZ R1, skip120
 	MOVW 12(R13), R0
 	ADD R0<<2, R2, R0
 	FMOVD 0(R0), F5
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
-skip122:
+skip120:
 	WORD $0x6ea3e505 // fcmgt v5.4s, v8.4s, v3.4s
 	VBSL V3.B16, V8.B16, V5.B16
 	WORD $0x6ea7e4a3 // fcmgt v3.4s, v5.4s, v7.4s
 	VBSL V5.B16, V7.B16, V3.B16
 	VFMLA V6.S4, V9.S4, V4.S4
 	VMOV V4.B16, V9.B16
-	CBZ R1, skip123
+	CBZ R1, skip121
 	MOVW 16(R13), R0
 	ADD R0<<2, R2, R0
 	FMOVD 0(R0), F4
 	WORD $0x4e24d529 // fadd v9.4s, v9.4s, v4.4s
-skip123:
+skip121:
 	WORD $0x6ea9e504 // fcmgt v4.4s, v8.4s, v9.4s
 	VBSL V9.B16, V8.B16, V4.B16
 	WORD $0x6ea7e489 // fcmgt v9.4s, v4.4s, v7.4s
 	VBSL V4.B16, V7.B16, V9.B16
-skip116:
+skip114:
 	MOVW 0(R13), R0
 	ADD R0<<2, R7, R0
 	FMOVD F0, 0(R0)
@@ -3359,7 +3224,7 @@ skip116:
 	ADD $20, R12, R12
 	SUBS $5, R11, R11
 	BNE tile
-none110:
+none108:
 	RET
 
 // func depthwiseNEON(a *Depthwise)
@@ -3376,7 +3241,7 @@ channels:
 	LSL $2, R0, R0
 	SUBS R11, R0, R0
 	CMP $64, R0
-	BLT fewer124
+	BLT fewer122
 	MOVD 24(R15), R0
 	ADD R11, R0, R1
 	MOVW 0(R13), R0
@@ -3437,8 +3302,8 @@ channels:
 	ADD R4, R5, R5
 	ADD $4, R1, R3
 	SUBS $1, R0, R2
-	CBZ R2, skip125
-loop126:
+	CBZ R2, skip123
+loop124:
 	MOVW 0(R3), R1
 	FLDPQ 0(R5), (F5, F4)
 	FLDPQ 32(R5), (F3, F2)
@@ -3480,11 +3345,11 @@ loop126:
 	ADD R4, R5, R5
 	ADD $4, R3, R3
 	SUBS $1, R2, R2
-	BNE loop126
-skip125:
+	BNE loop124
+skip123:
 	MOVD a+0(FP), R3
 	MOVD 152(R3), R6
-	CBZ R6, skip127
+	CBZ R6, skip125
 	MOVD 176(R3), R5
 	MOVD 200(R3), R1
 	MOVD 0(R3), R0
@@ -3492,15 +3357,15 @@ skip125:
 	MOVBU 224(R3), R0
 	MOVBU R0, R0
 	MOVD $0, R2
-	CBNZ R0, rectified128
+	CBNZ R0, rectified126
 	MOVD $4286578688, R2
-rectified128:
+rectified126:
 	FMOVS R2, F0
 	VDUP V0.S[0], V5.S4
 	MOVWU 228(R3), R2
-	CBNZ R2, limited129
+	CBNZ R2, limited127
 	MOVD $2139095040, R2
-limited129:
+limited127:
 	FMOVS R2, F0
 	VDUP V0.S[0], V4.S4
 	ADD R11, R6, R6
@@ -3515,12 +3380,12 @@ limited129:
 	VFMLA V2.S4, V24.S4, V0.S4
 	VMOV V1.B16, V25.B16
 	VMOV V0.B16, V24.B16
-	CBZ R1, skip130
+	CBZ R1, skip128
 	ADD R3<<0, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
 	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
-skip130:
+skip128:
 	WORD $0x6eb9e4a1 // fcmgt v1.4s, v5.4s, v25.4s
 	VBSL V25.B16, V5.B16, V1.B16
 	WORD $0x6eb8e4a0 // fcmgt v0.4s, v5.4s, v24.4s
@@ -3535,12 +3400,12 @@ skip130:
 	VFMLA V2.S4, V22.S4, V0.S4
 	VMOV V1.B16, V23.B16
 	VMOV V0.B16, V22.B16
-	CBZ R1, skip131
+	CBZ R1, skip129
 	ADD R3<<0, R2, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
 	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
-skip131:
+skip129:
 	WORD $0x6eb7e4a1 // fcmgt v1.4s, v5.4s, v23.4s
 	VBSL V23.B16, V5.B16, V1.B16
 	WORD $0x6eb6e4a0 // fcmgt v0.4s, v5.4s, v22.4s
@@ -3559,12 +3424,12 @@ skip131:
 	VFMLA V2.S4, V20.S4, V0.S4
 	VMOV V1.B16, V21.B16
 	VMOV V0.B16, V20.B16
-	CBZ R1, skip132
+	CBZ R1, skip130
 	ADD R3<<0, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
-skip132:
+skip130:
 	WORD $0x6eb5e4a1 // fcmgt v1.4s, v5.4s, v21.4s
 	VBSL V21.B16, V5.B16, V1.B16
 	WORD $0x6eb4e4a0 // fcmgt v0.4s, v5.4s, v20.4s
@@ -3579,12 +3444,12 @@ skip132:
 	VFMLA V2.S4, V18.S4, V0.S4
 	VMOV V1.B16, V19.B16
 	VMOV V0.B16, V18.B16
-	CBZ R1, skip133
+	CBZ R1, skip131
 	ADD R3<<0, R2, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
 	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
-skip133:
+skip131:
 	WORD $0x6eb3e4a1 // fcmgt v1.4s, v5.4s, v19.4s
 	VBSL V19.B16, V5.B16, V1.B16
 	WORD $0x6eb2e4a0 // fcmgt v0.4s, v5.4s, v18.4s
@@ -3603,12 +3468,12 @@ skip133:
 	VFMLA V2.S4, V16.S4, V0.S4
 	VMOV V1.B16, V17.B16
 	VMOV V0.B16, V16.B16
-	CBZ R1, skip134
+	CBZ R1, skip132
 	ADD R3<<0, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-skip134:
+skip132:
 	WORD $0x6eb1e4a1 // fcmgt v1.4s, v5.4s, v17.4s
 	VBSL V17.B16, V5.B16, V1.B16
 	WORD $0x6eb0e4a0 // fcmgt v0.4s, v5.4s, v16.4s
@@ -3623,12 +3488,12 @@ skip134:
 	VFMLA V2.S4, V14.S4, V0.S4
 	VMOV V1.B16, V15.B16
 	VMOV V0.B16, V14.B16
-	CBZ R1, skip135
+	CBZ R1, skip133
 	ADD R3<<0, R2, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
-skip135:
+skip133:
 	WORD $0x6eafe4a1 // fcmgt v1.4s, v5.4s, v15.4s
 	VBSL V15.B16, V5.B16, V1.B16
 	WORD $0x6eaee4a0 // fcmgt v0.4s, v5.4s, v14.4s
@@ -3647,12 +3512,12 @@ skip135:
 	VFMLA V2.S4, V12.S4, V0.S4
 	VMOV V1.B16, V13.B16
 	VMOV V0.B16, V12.B16
-	CBZ R1, skip136
+	CBZ R1, skip134
 	ADD R3<<0, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
-skip136:
+skip134:
 	WORD $0x6eade4a1 // fcmgt v1.4s, v5.4s, v13.4s
 	VBSL V13.B16, V5.B16, V1.B16
 	WORD $0x6eace4a0 // fcmgt v0.4s, v5.4s, v12.4s
@@ -3667,12 +3532,12 @@ skip136:
 	VFMLA V2.S4, V10.S4, V0.S4
 	VMOV V1.B16, V11.B16
 	VMOV V0.B16, V10.B16
-	CBZ R1, skip137
+	CBZ R1, skip135
 	ADD R3<<0, R2, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
-skip137:
+skip135:
 	WORD $0x6eabe4a1 // fcmgt v1.4s, v5.4s, v11.4s
 	VBSL V11.B16, V5.B16, V1.B16
 	WORD $0x6eaae4a0 // fcmgt v0.4s, v5.4s, v10.4s
@@ -3691,12 +3556,12 @@ skip137:
 	VFMLA V2.S4, V8.S4, V0.S4
 	VMOV V1.B16, V9.B16
 	VMOV V0.B16, V8.B16
-	CBZ R1, skip138
+	CBZ R1, skip136
 	ADD R3<<0, R2, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
-skip138:
+skip136:
 	WORD $0x6ea9e4a1 // fcmgt v1.4s, v5.4s, v9.4s
 	VBSL V9.B16, V5.B16, V1.B16
 	WORD $0x6ea8e4a0 // fcmgt v0.4s, v5.4s, v8.4s
@@ -3711,12 +3576,12 @@ skip138:
 	VFMLA V2.S4, V6.S4, V0.S4
 	VMOV V1.B16, V7.B16
 	VMOV V0.B16, V6.B16
-	CBZ R1, skip139
+	CBZ R1, skip137
 	ADD R3<<0, R2, R0
 	FLDPQ 32(R0), (F1, F0)
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
-skip139:
+skip137:
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
 	VBSL V7.B16, V5.B16, V1.B16
 	WORD $0x6ea6e4a0 // fcmgt v0.4s, v5.4s, v6.4s
@@ -3725,7 +3590,7 @@ skip139:
 	VBSL V1.B16, V4.B16, V7.B16
 	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
 	VBSL V0.B16, V4.B16, V6.B16
-skip127:
+skip125:
 	MOVD 0(R15), R0
 	ADD R11, R0, R1
 	MOVW 0(R14), R0
@@ -3750,12 +3615,12 @@ skip127:
 	FSTPQ (F7, F6), 32(R0)
 	ADD $64, R11, R11
 	JMP channels
-fewer124:
+fewer122:
 	MOVD 144(R15), R0
 	LSL $2, R0, R0
 	SUBS R11, R0, R0
 	CMP $32, R0
-	BLT fewer140
+	BLT fewer138
 	MOVD 24(R15), R0
 	ADD R11, R0, R1
 	MOVW 0(R13), R0
@@ -3800,8 +3665,8 @@ fewer124:
 	ADD R4, R5, R5
 	ADD $4, R1, R3
 	SUBS $1, R0, R2
-	CBZ R2, skip141
-loop142:
+	CBZ R2, skip139
+loop140:
 	MOVW 0(R3), R1
 	FLDPQ 0(R5), (F3, F2)
 	ADD R1<<2, R10, R0
@@ -3827,11 +3692,11 @@ loop142:
 	ADD R4, R5, R5
 	ADD $4, R3, R3
 	SUBS $1, R2, R2
-	BNE loop142
-skip141:
+	BNE loop140
+skip139:
 	MOVD a+0(FP), R6
 	MOVD 152(R6), R5
-	CBZ R5, skip143
+	CBZ R5, skip141
 	MOVD 176(R6), R4
 	MOVD 200(R6), R1
 	MOVD 0(R6), R0
@@ -3839,15 +3704,15 @@ skip141:
 	MOVBU 224(R6), R0
 	MOVBU R0, R0
 	MOVD $0, R2
-	CBNZ R0, rectified144
+	CBNZ R0, rectified142
 	MOVD $4286578688, R2
-rectified144:
+rectified142:
 	FMOVS R2, F0
 	VDUP V0.S[0], V5.S4
 	MOVWU 228(R6), R2
-	CBNZ R2, limited145
+	CBNZ R2, limited143
 	MOVD $2139095040, R2
-limited145:
+limited143:
 	FMOVS R2, F0
 	VDUP V0.S[0], V4.S4
 	ADD R11, R5, R5
@@ -3862,12 +3727,12 @@ limited145:
 	VFMLA V2.S4, V14.S4, V0.S4
 	VMOV V1.B16, V15.B16
 	VMOV V0.B16, V14.B16
-	CBZ R1, skip146
+	CBZ R1, skip144
 	ADD R2<<0, R0, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
-skip146:
+skip144:
 	WORD $0x6eafe4a1 // fcmgt v1.4s, v5.4s, v15.4s
 	VBSL V15.B16, V5.B16, V1.B16
 	WORD $0x6eaee4a0 // fcmgt v0.4s, v5.4s, v14.4s
@@ -3886,12 +3751,12 @@ skip146:
 	VFMLA V2.S4, V12.S4, V0.S4
 	VMOV V1.B16, V13.B16
 	VMOV V0.B16, V12.B16
-	CBZ R1, skip147
+	CBZ R1, skip145
 	ADD R2<<0, R0, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
-skip147:
+skip145:
 	WORD $0x6eade4a1 // fcmgt v1.4s, v5.4s, v13.4s
 	VBSL V13.B16, V5.B16, V1.B16
 	WORD $0x6eace4a0 // fcmgt v0.4s, v5.4s, v12.4s
@@ -3910,12 +3775,12 @@ skip147:
 	VFMLA V2.S4, V10.S4, V0.S4
 	VMOV V1.B16, V11.B16
 	VMOV V0.B16, V10.B16
-	CBZ R1, skip148
+	CBZ R1, skip146
 	ADD R2<<0, R0, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
-skip148:
+skip146:
 	WORD $0x6eabe4a1 // fcmgt v1.4s, v5.4s, v11.4s
 	VBSL V11.B16, V5.B16, V1.B16
 	WORD $0x6eaae4a0 // fcmgt v0.4s, v5.4s, v10.4s
@@ -3934,12 +3799,12 @@ skip148:
 	VFMLA V2.S4, V8.S4, V0.S4
 	VMOV V1.B16, V9.B16
 	VMOV V0.B16, V8.B16
-	CBZ R1, skip149
+	CBZ R1, skip147
 	ADD R2<<0, R0, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
-skip149:
+skip147:
 	WORD $0x6ea9e4a1 // fcmgt v1.4s, v5.4s, v9.4s
 	VBSL V9.B16, V5.B16, V1.B16
 	WORD $0x6ea8e4a0 // fcmgt v0.4s, v5.4s, v8.4s
@@ -3958,12 +3823,12 @@ skip149:
 	VFMLA V2.S4, V6.S4, V0.S4
 	VMOV V1.B16, V7.B16
 	VMOV V0.B16, V6.B16
-	CBZ R1, skip150
+	CBZ R1, skip148
 	ADD R2<<0, R0, R0
 	FLDPQ 0(R0), (F1, F0)
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
-skip150:
+skip148:
 	WORD $0x6ea7e4a1 // fcmgt v1.4s, v5.4s, v7.4s
 	VBSL V7.B16, V5.B16, V1.B16
 	WORD $0x6ea6e4a0 // fcmgt v0.4s, v5.4s, v6.4s
@@ -3972,7 +3837,7 @@ skip150:
 	VBSL V1.B16, V4.B16, V7.B16
 	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
 	VBSL V0.B16, V4.B16, V6.B16
-skip143:
+skip141:
 	MOVD 0(R15), R0
 	ADD R11, R0, R1
 	MOVW 0(R14), R0
@@ -3992,7 +3857,7 @@ skip143:
 	FSTPQ (F7, F6), 0(R0)
 	ADD $32, R11, R11
 	JMP channels
-fewer140:
+fewer138:
 	ADD $20, R14, R14
 	ADD $20, R13, R13
 	SUBS $5, R12, R12
@@ -4013,7 +3878,7 @@ channels:
 	LSL $2, R0, R0
 	SUBS R9, R0, R0
 	CMP $64, R0
-	BLT fewer151
+	BLT fewer149
 	MOVD 24(R13), R0
 	ADD R9, R0, R1
 	MOVW 0(R11), R0
@@ -4047,8 +3912,8 @@ channels:
 	FLDPQ 32(R1), (F5, F4)
 	ADD $4, R3, R3
 	SUBS $1, R0, R2
-	CBZ R2, skip152
-loop153:
+	CBZ R2, skip150
+loop151:
 	MOVW 0(R3), R1
 	ADD R1<<2, R8, R0
 	FLDPQ 0(R0), (F3, F2)
@@ -4167,8 +4032,8 @@ loop153:
 	VORR V2.B16, V0.B16, V4.B16
 	ADD $4, R3, R3
 	SUBS $1, R2, R2
-	BNE loop153
-skip152:
+	BNE loop151
+skip150:
 	MOVD 0(R13), R0
 	ADD R9, R0, R1
 	MOVW 0(R12), R0
@@ -4193,12 +4058,12 @@ skip152:
 	FSTPQ (F5, F4), 32(R0)
 	ADD $64, R9, R9
 	JMP channels
-fewer151:
+fewer149:
 	MOVD 120(R13), R0
 	LSL $2, R0, R0
 	SUBS R9, R0, R0
 	CMP $32, R0
-	BLT fewer154
+	BLT fewer152
 	MOVD 24(R13), R0
 	ADD R9, R0, R1
 	MOVW 0(R11), R0
@@ -4227,8 +4092,8 @@ fewer151:
 	FLDPQ 0(R1), (F5, F4)
 	ADD $4, R3, R3
 	SUBS $1, R0, R2
-	CBZ R2, skip155
-loop156:
+	CBZ R2, skip153
+loop154:
 	MOVW 0(R3), R1
 	ADD R1<<2, R8, R0
 	FLDPQ 0(R0), (F3, F2)
@@ -4292,8 +4157,8 @@ loop156:
 	VORR V2.B16, V0.B16, V4.B16
 	ADD $4, R3, R3
 	SUBS $1, R2, R2
-	BNE loop156
-skip155:
+	BNE loop154
+skip153:
 	MOVD 0(R13), R0
 	ADD R9, R0, R1
 	MOVW 0(R12), R0
@@ -4313,7 +4178,7 @@ skip155:
 	FSTPQ (F5, F4), 0(R0)
 	ADD $32, R9, R9
 	JMP channels
-fewer154:
+fewer152:
 	ADD $20, R12, R12
 	ADD $20, R11, R11
 	SUBS $5, R10, R10
@@ -4323,9 +4188,9 @@ fewer154:
 // func fmaPeakNEON(n int)
 TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-8
 	MOVD n+0(FP), R0
-	CBZ R0, skip157
-loop158:
+	CBZ R0, skip155
+loop156:
 	SUBS $1, R0, R0
-	BNE loop158
-skip157:
+	BNE loop156
+skip155:
 	RET

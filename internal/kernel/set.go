@@ -35,7 +35,7 @@ type Set struct {
 var sets = []*Set{
 	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, NarrowOuts: 4, isa: avx512},
 	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: avx2},
-	{Name: "neon", Lanes: 8, PlanesOut: 6, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: neon},
+	{Name: "neon", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: neon},
 	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: generic},
 }
 

@@ -22,7 +22,7 @@ type convolutions struct {
 var tileSizes = map[isa]convolutions{
 	avx2:   {planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
 	avx512: {planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
-	neon:   {planesOut: 6, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
+	neon:   {planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
 }
 
 func convKernels(g *generator, sets ...isa) {
