@@ -24,7 +24,7 @@ func Luck(n, k int) int {
 	for c := n; ; c-- {
 		right, _ := math.Lgamma(float64(c) + 1)
 		wrong, _ := math.Lgamma(float64(n-c) + 1)
-		sum += math.Exp(all - right - wrong + float64(c)*math.Log(p) + float64(n-c)*math.Log1p(-p))
+		sum += math.Exp(all - right - wrong + float64(float64(c)*math.Log(p)) + float64(float64(n-c)*math.Log1p(-p)))
 		if sum > tail {
 			return c
 		}

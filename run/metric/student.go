@@ -17,7 +17,7 @@ type Difference struct{ Mean, Error, Freedom float64 }
 // 0.3 from 2 and 14 degrees of freedom has the error √0.34 and 0.1156/(0.0625/2 + 0.0081/14) = 3.632 degrees of
 // freedom.
 func Welch(difference, a, freedomA, b, freedomB float64) Difference {
-	square := a*a + b*b
+	square := float64(a*a) + float64(b*b)
 	return Difference{difference, math.Sqrt(square), square * square / (math.Pow(a, 4)/freedomA + math.Pow(b, 4)/freedomB)}
 }
 
@@ -41,7 +41,7 @@ func Tail(t, freedom float64) float64 {
 	if t == 0 {
 		return 0.5
 	}
-	beyond := 0.5 * mathext.RegIncBeta(freedom/2, 0.5, freedom/(t*t+freedom)) // |t|, on one side
+	beyond := 0.5 * mathext.RegIncBeta(freedom/2, 0.5, freedom/(float64(t*t)+freedom)) // |t|, on one side
 	if t > 0 {
 		return beyond
 	}
@@ -66,7 +66,7 @@ func Unpaired(a, b []float64) (difference, half, p float64) {
 	for _, sample := range [][]float64{a, b} {
 		average := mean(sample)
 		for _, x := range sample {
-			squares += (x - average) * (x - average)
+			squares += float64((x - average) * (x - average))
 		}
 	}
 	difference = mean(a) - mean(b)

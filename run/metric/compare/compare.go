@@ -238,7 +238,7 @@ func (q Question) measure() Comparison {
 	}
 	squares := 0.0
 	for _, v := range d {
-		squares += (v - c.Mean) * (v - c.Mean)
+		squares += float64((v - c.Mean) * (v - c.Mean))
 	}
 	spread := math.Sqrt(squares / (n - 1))
 	// Of values without step, differences that are equal but for the rounding of float64 have no spread.
