@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"ocl/internal/largepages"
 	"ocl/nn/internal/workers"
 	"ocl/nn/tensor"
 )
@@ -111,7 +112,7 @@ func (n *Network) accumulateInTurn(ws *Workspace, a Accumulation, most int) erro
 			dst = a.Apart[i-1]
 		default:
 			if len(ws.sum) != len(n.grads) {
-				ws.sum = make([]float32, len(n.grads))
+				ws.sum = largepages.Floats(len(n.grads))
 			}
 			dst = ws.sum
 		}
@@ -186,7 +187,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 				l.team = ws.team.Another(ws.team.Size() / n)
 			}
 			if i > 0 {
-				l.sum = make([]float32, len(net.params))
+				l.sum = largepages.Floats(len(net.params))
 			}
 			ws.lanes = append(ws.lanes, l)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"ocl/internal/budget"
 	"ocl/internal/count"
+	"ocl/internal/largepages"
 	"ocl/nn/internal/conv"
 	"ocl/rng"
 )
@@ -238,7 +239,7 @@ func (b *Builder) Build() (*Network, error) {
 	if b.src == nil {
 		return n, nil
 	}
-	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
+	n.params, n.grads = largepages.Floats(b.total()), largepages.Floats(b.total())
 	if k := len(n.info.Statistics); k > 0 {
 		n.running = make([]float32, n.info.Statistics[k-1].Offset+n.info.Statistics[k-1].Out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/internal/largepages"
 	"ocl/nn/internal/conv"
 	"ocl/nn/internal/workers"
 	"ocl/nn/tensor"
@@ -101,7 +102,7 @@ func (p *pass) allocate(role string, g conv.Layout) []float32 {
 	if p.inference {
 		return p.buffer(role, g)
 	}
-	return make([]float32, g.Size())
+	return largepages.Floats(g.Size())
 }
 
 // buffer is shared by all layers that ask for the same role and shape. It starts as zeros, and so do the borders of
@@ -109,7 +110,7 @@ func (p *pass) allocate(role string, g conv.Layout) []float32 {
 func (p *pass) buffer(role string, g conv.Layout) []float32 {
 	key := fmt.Sprint(role, g)
 	if p.buffers[key] == nil {
-		p.buffers[key] = make([]float32, g.Size())
+		p.buffers[key] = largepages.Floats(g.Size())
 	}
 	return p.buffers[key]
 }

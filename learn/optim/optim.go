@@ -13,6 +13,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/kernel"
+	"ocl/internal/largepages"
 	"ocl/internal/portable"
 	"ocl/nn"
 )
@@ -85,7 +86,7 @@ func fit(net *nn.Network, vectors ...*[]float32) (err error) {
 
 func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	if s.Momentum != 0 && s.m == nil {
-		s.m = make([]float32, len(net.Params()))
+		s.m = largepages.Floats(len(net.Params()))
 	}
 	s.net, s.kept = net, inactive(s.kept[:0], net)
 	ws.Share(s, len(net.Params())-net.Info().Frozen.Params)
@@ -208,7 +209,7 @@ func (a *adam) Fit(net *nn.Network) error { return fit(net, &a.m, &a.v) }
 
 func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	if n := len(net.Params()); a.m == nil {
-		a.m, a.v = make([]float32, n), make([]float32, n)
+		a.m, a.v = largepages.Floats(n), largepages.Floats(n)
 	}
 	a.t++
 	a.net, a.kept = net, inactive(a.kept[:0], net)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/internal/largepages"
 	"ocl/nn/internal/workers"
 )
 
@@ -228,7 +229,7 @@ func (c *core) Spills() (forward, input bool) { return false, false }
 // room returns v, or n new floats if v is empty. New floats are zero, and the padding of a block stays zero.
 func room(v *[]float32, n int) []float32 {
 	if *v == nil {
-		*v = make([]float32, n)
+		*v = largepages.Floats(n)
 	}
 	if len(*v) != n {
 		panic(fmt.Sprintf("conv: room for %d packed weights instead of %d. Share Packed between convolutions of one kind only",

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"ocl/internal/kernel"
+	"ocl/internal/largepages"
 )
 
 // Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
@@ -279,7 +280,7 @@ func newPlanesGrad(s *kernel.Set, out, in Layout, off, target []int32, workers i
 	g.oGroups = (out.C + s.GradOut - 1) / s.GradOut
 	for range workers {
 		n := roundUp(g.oGroups*g.kGroups*s.GradOut*s.GradIn, kernel.LaneGroup)
-		g.sums = append(g.sums, make([]float32, n*s.Lanes))
+		g.sums = append(g.sums, largepages.Floats(n*s.Lanes))
 		g.flat = append(g.flat, make([]float32, n))
 	}
 	return g

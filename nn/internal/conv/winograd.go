@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/internal/largepages"
 )
 
 // byNumber leaves the gradient of single images, which have few positions, to the direct kernels. Winograd's begins at
@@ -25,7 +26,7 @@ type scratch map[string][]float32
 func (s scratch) floats(role string, n int) []float32 {
 	key := fmt.Sprint(role, " ", n)
 	if s[key] == nil {
-		s[key] = make([]float32, n)
+		s[key] = largepages.Floats(n)
 	}
 	return s[key]
 }

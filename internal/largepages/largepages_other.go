@@ -1,0 +1,5 @@
+//go:build !linux
+
+package largepages
+
+func advise(_, _ uintptr) {}
