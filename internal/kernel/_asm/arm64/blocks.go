@@ -261,7 +261,7 @@ func (i *instruction) otherLane(one, all value, lane int) {
 	i.renameRegs(uses, i.defs)
 }
 
-// prune takes away what defines values that nothing uses.
+// prune takes away what defines values that nothing uses, but for sums: those of fmaPeak are for nobody.
 func (f *function) prune() {
 	for changed := true; changed; {
 		changed = false
@@ -274,7 +274,7 @@ func (f *function) prune() {
 			}
 		}
 		f.list = slices.DeleteFunc(f.list, func(i *instruction) bool {
-			unused := i.label == "" && !i.effect && !slices.ContainsFunc(i.defs, func(v value) bool { return used[v] })
+			unused := i.label == "" && !i.effect && !i.tied && !slices.ContainsFunc(i.defs, func(v value) bool { return used[v] })
 			changed = changed || unused
 			return unused
 		})
