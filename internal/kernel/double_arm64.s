@@ -16,148 +16,156 @@ TEXT ·addProductsNEON(SB), NOSPLIT, $0-64
 	MOVD $0, R5
 strip:
 	ADD R5<<0, R11, R0
-	FLDPQ 0(R0), (F22, F21)
-	FLDPQ 32(R0), (F20, F19)
+	FLDPQ 0(R0), (F23, F22)
+	FLDPQ 32(R0), (F21, F20)
 	ADD R5<<0, R10, R0
-	FLDPQ 0(R0), (F18, F17)
-	FLDPQ 32(R0), (F16, F15)
+	FLDPQ 0(R0), (F19, F18)
+	FLDPQ 32(R0), (F17, F16)
 	ADD R5<<0, R9, R0
-	FLDPQ 0(R0), (F14, F13)
-	FLDPQ 32(R0), (F12, F11)
+	FLDPQ 0(R0), (F15, F14)
+	FLDPQ 32(R0), (F13, F12)
 	ADD R5<<0, R8, R0
-	FLDPQ 0(R0), (F10, F9)
-	FLDPQ 32(R0), (F8, F7)
+	FLDPQ 0(R0), (F11, F10)
+	FLDPQ 32(R0), (F9, F8)
 	MOVD f+40(FP), R2
 	MOVD R4, R1
 	MOVD R6, R0
 vector1:
-	FLDPQ 0(R1), (F6, F5)
-	FLDPQ 32(R1), (F4, F3)
+	FLDPQ 0(R1), (F7, F6)
+	FLDPQ 32(R1), (F5, F4)
 	FMOVD 0(R2), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d6d6 // fadd v22.2d, v22.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d6f7 // fadd v23.2d, v23.2d, v1.2d
+	WORD $0x4e60d6d6 // fadd v22.2d, v22.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d6b5 // fadd v21.2d, v21.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d694 // fadd v20.2d, v20.2d, v0.2d
-	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
+	WORD $0x4e61d694 // fadd v20.2d, v20.2d, v1.2d
 	FMOVD 8(R2), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d652 // fadd v18.2d, v18.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
+	WORD $0x4e60d652 // fadd v18.2d, v18.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d631 // fadd v17.2d, v17.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
-	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
+	WORD $0x4e61d610 // fadd v16.2d, v16.2d, v1.2d
 	FMOVD 16(R2), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d5ce // fadd v14.2d, v14.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
+	WORD $0x4e60d5ce // fadd v14.2d, v14.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d5ad // fadd v13.2d, v13.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
-	WORD $0x4e61d56b // fadd v11.2d, v11.2d, v1.2d
+	WORD $0x4e61d58c // fadd v12.2d, v12.2d, v1.2d
 	FMOVD 24(R2), F0
+	VDUP V0.D[0], V1.D2
 	VDUP V0.D[0], V0.D2
-	WORD $0x6e66dc01 // fmul v1.2d, v0.2d, v6.2d
-	WORD $0x6e65dc02 // fmul v2.2d, v0.2d, v5.2d
-	WORD $0x4e61d54a // fadd v10.2d, v10.2d, v1.2d
-	WORD $0x4e62d529 // fadd v9.2d, v9.2d, v2.2d
-	WORD $0x6e64dc01 // fmul v1.2d, v0.2d, v4.2d
-	WORD $0x6e63dc00 // fmul v0.2d, v0.2d, v3.2d
-	WORD $0x4e61d508 // fadd v8.2d, v8.2d, v1.2d
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
+	WORD $0x6e67dc22 // fmul v2.2d, v1.2d, v7.2d
+	WORD $0x6e66dc03 // fmul v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
+	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
+	WORD $0x6e64dc00 // fmul v0.2d, v0.2d, v4.2d
+	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
+	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
 	ADD $128, R1, R1
 	ADD $32, R2, R2
 	SUBS $1, R0, R0
 	BNE vector1
 	ADD R5<<0, R11, R3
-	FSTPQ (F22, F21), 0(R3)
-	FSTPQ (F20, F19), 32(R3)
+	FSTPQ (F23, F22), 0(R3)
+	FSTPQ (F21, F20), 32(R3)
 	ADD R5<<0, R10, R2
-	FSTPQ (F18, F17), 0(R2)
-	FSTPQ (F16, F15), 32(R2)
+	FSTPQ (F19, F18), 0(R2)
+	FSTPQ (F17, F16), 32(R2)
 	ADD R5<<0, R9, R1
-	FSTPQ (F14, F13), 0(R1)
-	FSTPQ (F12, F11), 32(R1)
+	FSTPQ (F15, F14), 0(R1)
+	FSTPQ (F13, F12), 32(R1)
 	ADD R5<<0, R8, R0
-	FSTPQ (F10, F9), 0(R0)
-	FSTPQ (F8, F7), 32(R0)
-	FLDPQ 64(R3), (F22, F21)
-	FLDPQ 96(R3), (F20, F19)
-	FLDPQ 64(R2), (F18, F17)
-	FLDPQ 96(R2), (F16, F15)
-	FLDPQ 64(R1), (F14, F13)
-	FLDPQ 96(R1), (F12, F11)
-	FLDPQ 64(R0), (F10, F9)
-	FLDPQ 96(R0), (F8, F7)
+	FSTPQ (F11, F10), 0(R0)
+	FSTPQ (F9, F8), 32(R0)
+	FLDPQ 64(R3), (F23, F22)
+	FLDPQ 96(R3), (F21, F20)
+	FLDPQ 64(R2), (F19, F18)
+	FLDPQ 96(R2), (F17, F16)
+	FLDPQ 64(R1), (F15, F14)
+	FLDPQ 96(R1), (F13, F12)
+	FLDPQ 64(R0), (F11, F10)
+	FLDPQ 96(R0), (F9, F8)
 	MOVD f+40(FP), R1
 	MOVD R6, R0
 vector2:
-	FLDPQ 64(R4), (F6, F5)
-	FLDPQ 96(R4), (F4, F3)
+	FLDPQ 64(R4), (F7, F6)
+	FLDPQ 96(R4), (F5, F4)
 	FMOVD 0(R1), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d6d6 // fadd v22.2d, v22.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d6f7 // fadd v23.2d, v23.2d, v1.2d
+	WORD $0x4e60d6d6 // fadd v22.2d, v22.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d6b5 // fadd v21.2d, v21.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d694 // fadd v20.2d, v20.2d, v0.2d
-	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
+	WORD $0x4e61d694 // fadd v20.2d, v20.2d, v1.2d
 	FMOVD 8(R1), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d652 // fadd v18.2d, v18.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
+	WORD $0x4e60d652 // fadd v18.2d, v18.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d631 // fadd v17.2d, v17.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
-	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
+	WORD $0x4e61d610 // fadd v16.2d, v16.2d, v1.2d
 	FMOVD 16(R1), F0
+	VDUP V0.D[0], V3.D2
 	VDUP V0.D[0], V2.D2
-	WORD $0x6e66dc41 // fmul v1.2d, v2.2d, v6.2d
-	WORD $0x6e65dc40 // fmul v0.2d, v2.2d, v5.2d
-	WORD $0x4e61d5ce // fadd v14.2d, v14.2d, v1.2d
+	WORD $0x6e67dc61 // fmul v1.2d, v3.2d, v7.2d
+	WORD $0x6e66dc40 // fmul v0.2d, v2.2d, v6.2d
+	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
+	WORD $0x4e60d5ce // fadd v14.2d, v14.2d, v0.2d
+	WORD $0x6e65dc60 // fmul v0.2d, v3.2d, v5.2d
+	WORD $0x6e64dc41 // fmul v1.2d, v2.2d, v4.2d
 	WORD $0x4e60d5ad // fadd v13.2d, v13.2d, v0.2d
-	WORD $0x6e64dc40 // fmul v0.2d, v2.2d, v4.2d
-	WORD $0x6e63dc41 // fmul v1.2d, v2.2d, v3.2d
-	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
-	WORD $0x4e61d56b // fadd v11.2d, v11.2d, v1.2d
+	WORD $0x4e61d58c // fadd v12.2d, v12.2d, v1.2d
 	FMOVD 24(R1), F0
+	VDUP V0.D[0], V1.D2
 	VDUP V0.D[0], V0.D2
-	WORD $0x6e66dc01 // fmul v1.2d, v0.2d, v6.2d
-	WORD $0x6e65dc02 // fmul v2.2d, v0.2d, v5.2d
-	WORD $0x4e61d54a // fadd v10.2d, v10.2d, v1.2d
-	WORD $0x4e62d529 // fadd v9.2d, v9.2d, v2.2d
-	WORD $0x6e64dc01 // fmul v1.2d, v0.2d, v4.2d
-	WORD $0x6e63dc00 // fmul v0.2d, v0.2d, v3.2d
-	WORD $0x4e61d508 // fadd v8.2d, v8.2d, v1.2d
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
+	WORD $0x6e67dc22 // fmul v2.2d, v1.2d, v7.2d
+	WORD $0x6e66dc03 // fmul v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
+	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
+	WORD $0x6e64dc00 // fmul v0.2d, v0.2d, v4.2d
+	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
+	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
 	ADD $128, R4, R4
 	ADD $32, R1, R1
 	SUBS $1, R0, R0
 	BNE vector2
 	ADD R5<<0, R11, R0
-	FSTPQ (F22, F21), 64(R0)
-	FSTPQ (F20, F19), 96(R0)
+	FSTPQ (F23, F22), 64(R0)
+	FSTPQ (F21, F20), 96(R0)
 	ADD R5<<0, R10, R0
-	FSTPQ (F18, F17), 64(R0)
-	FSTPQ (F16, F15), 96(R0)
+	FSTPQ (F19, F18), 64(R0)
+	FSTPQ (F17, F16), 96(R0)
 	ADD R5<<0, R9, R0
-	FSTPQ (F14, F13), 64(R0)
-	FSTPQ (F12, F11), 96(R0)
+	FSTPQ (F15, F14), 64(R0)
+	FSTPQ (F13, F12), 96(R0)
 	ADD R5<<0, R8, R0
-	FSTPQ (F10, F9), 64(R0)
-	FSTPQ (F8, F7), 96(R0)
+	FSTPQ (F11, F10), 64(R0)
+	FSTPQ (F9, F8), 96(R0)
 	ADD $128, R5, R5
 	SUBS $1, R7, R7
 	BNE strip

@@ -286,26 +286,21 @@ func (f *function) vectorInstruction(i *ir.Instruction) error {
 	if m, ok := ops[last].(operand.Mem); ok {
 		return f.storeInstruction(i.Opcode, ops[0], m)
 	}
-	if id, ok := vectorID(ops[last]); ok && isZero(i) {
-		out, err := f.vectors(ops[last])
-		for _, v := range out[:1+boolInt(len(out) == 2 && !f.uniform[id])] {
-			f.set("VMOVI $0, V%d.B16", v)
-		}
-		return err
-	}
 	out, err := f.vectors(ops[last])
 	if err != nil {
 		return err
+	}
+	if isZero(i) {
+		for _, v := range distinct(out) {
+			f.set("VMOVI $0, V%d.B16", v)
+		}
+		return nil
 	}
 	switch i.Opcode {
 	case "VMOVUPS", "VMOVAPS", "VMOVUPD":
 		return f.moveVector(ops[0], out)
 	case "VBROADCASTSS", "VBROADCASTSD":
-		if err := f.broadcast(i.Opcode, ops[0], out[0], f.lane[mustID(ops[last])]); err != nil || out[len(out)-1] == out[0] {
-			return err
-		}
-		f.copyTo(out[1], out[0])
-		return nil
+		return f.broadcast(i.Opcode, ops[0], distinct(out), f.lane[mustID(ops[last])])
 	case "VMOVSD", "VMOVSS", "VMOVD":
 		return f.moveScalar(i.Opcode, ops[0], out[0])
 	case LoadPart:
@@ -364,11 +359,12 @@ func (f *function) vectorInstruction(i *ir.Instruction) error {
 	return f.binary(ops, out, func(d, n, m value) { f.apply(o, d, n, m) })
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
+// distinct are the vectors without the second of two that are one.
+func distinct(v []value) []value {
+	if len(v) == 2 && v[0] == v[1] {
+		return v[:1]
 	}
-	return 0
+	return v
 }
 
 func mustID(o operand.Op) uint16 {
@@ -423,9 +419,8 @@ func (f *function) moveVector(from operand.Op, out []value) error {
 	m, ok := from.(operand.Mem)
 	switch {
 	case ok && f.isUniformTable(from):
-		f.constant(m, out[0])
-		if len(out) == 2 && out[1] != out[0] {
-			f.constant(m, out[1])
+		for _, v := range distinct(out) {
+			f.constant(m, v)
 		}
 		return nil
 	case ok:
@@ -439,8 +434,8 @@ func (f *function) moveVector(from operand.Op, out []value) error {
 	return err
 }
 
-// broadcast fills a vector, or where the lowest lane is enough, that lane.
-func (f *function) broadcast(opcode string, from operand.Op, d value, lane bool) error {
+// broadcast fills vectors, or where the lowest lane is enough, that lane.
+func (f *function) broadcast(opcode string, from operand.Op, out []value, lane bool) error {
 	load, spread := "FMOVS", "VDUP V%d.S[0], V%d.S4"
 	if opcode == "VBROADCASTSD" {
 		load, spread = "FMOVD", "VDUP V%d.D[0], V%d.D2"
@@ -448,10 +443,12 @@ func (f *function) broadcast(opcode string, from operand.Op, d value, lane bool)
 	m, ok := from.(operand.Mem)
 	if !ok {
 		v, err := f.vectors(from)
-		f.set(spread, d, v[0])
+		for _, d := range out {
+			f.set(spread, d, v[0])
+		}
 		return err
 	}
-	low := d
+	low := out[0]
 	if !lane {
 		low = f.newValue(vector)
 	}
@@ -461,7 +458,9 @@ func (f *function) broadcast(opcode string, from operand.Op, d value, lane bool)
 		i.scalar, i.disp = true, p.disp
 	}
 	if !lane {
-		f.set(spread, d, low)
+		for _, d := range out {
+			f.set(spread, d, low)
+		}
 	}
 	return nil
 }
