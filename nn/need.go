@@ -97,8 +97,9 @@ func (f Footprint) Pass(images int) (float64, error) {
 	return 4 * floats, fault
 }
 
-// Weights is the least memory in bytes that the parameters take beside themselves and their gradients in a workspace
-// that learns: packed for the kernels, forward and, but for the first layer and frozen ones, backward.
+// Weights is the memory in bytes that the parameters take beside themselves and their gradients in a workspace that
+// learns and predicts: packed for the kernels, forward and, but for the first layer and frozen ones, backward. Those of
+// passes that pack weights just before their use take less.
 func (f Footprint) Weights() float64 {
 	floats := 0.0
 	frozen := f.net.frozen.params

@@ -46,6 +46,9 @@ type pass struct {
 	norms   []*norm
 	pending []*norm // whose outputs are still to be written, in this order
 	packs   *packs
+	brief   bool // weights are packed just before their use into room, see briefConv; packed says which lie there
+	room    conv.Room
+	packed  briefly
 	job     packJob
 
 	// the current batch
@@ -69,6 +72,7 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	layers, frozen := net.passLayers()
 	s := &pass{set: net.set, team: team, inference: parts > 0, learns: parts == 0, frozen: frozen, lowest: net.lowest(),
 		n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+	s.brief = s.learns && frozen == 0 && team.Size() == 1
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.info.Engine.Convolution, Workers: team.Size()}
 	of := net.inputLayout(n)
 	g := conv.PlanesLayout(of.C, of.H, of.W, n)

@@ -77,7 +77,7 @@ func positionsOf(g Layout) Layout {
 // PackForward copies weights [in][tap][out] into blocks [tap][in][block of out].
 func (u *directChannelLast) PackForward(w []float32) {
 	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
-	wf := room(&u.packed.forward, u.fwd.packed())
+	wf := u.packed.room(&u.packed.forward, u.fwd.packed(), u.fwd.few == 0 && outs%u.s.Lanes == 0)
 	if u.fwd.few > 0 {
 		u.packNarrow(wf, w)
 		return
@@ -113,7 +113,7 @@ func (u *directChannelLast) packNarrow(wf, w []float32) {
 // PackBackward copies them into blocks [tap][out][block of in].
 func (u *directChannelLast) PackBackward(w []float32) {
 	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
-	wb := room(&u.packed.backward, u.bwd.packed())
+	wb := u.packed.room(&u.packed.backward, u.bwd.packed(), ins%u.s.Lanes == 0)
 	for _, b := range u.bwd.blocks {
 		width := b.vecs * u.s.Lanes
 		n := min(width, ins-b.first)

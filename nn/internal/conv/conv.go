@@ -47,8 +47,32 @@ type Conv interface {
 }
 
 // Packed holds a convolution's weights in the kernels' forms. Convolutions of one kind may share it. The zero value is
-// ready.
-type Packed struct{ forward, backward []float32 }
+// ready, and keeps what is packed. With a Room both forms lie there, and hold until anything else is packed into it.
+type Packed struct {
+	forward, backward []float32
+	Room              *Room
+}
+
+// Room is memory for weights that are packed just before their use, for convolutions of any kinds one after the other:
+// it stays in the caches. The zero value is ready.
+type Room struct{ floats []float32 }
+
+// room is where n packed weights go, forward or backward. Unless all of them will be written, they begin as zeros, and
+// the padding of a block stays zero.
+func (p *Packed) room(v *[]float32, n int, all bool) []float32 {
+	if p.Room == nil {
+		return room(v, n)
+	}
+	r := p.Room
+	if len(r.floats) < n {
+		r.floats = largepages.Floats(n)
+	}
+	*v = r.floats[:n]
+	if !all {
+		clear(*v)
+	}
+	return *v
+}
 
 // Maker makes the convolutions of one pass. They run one after the other and share their buffers.
 type Maker struct {

@@ -108,7 +108,7 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, infer
 
 func (u *directPlanes) PackForward(w []float32) {
 	po := u.s.PlanesOut
-	wf := room(&u.packed.forward, u.fwd.packed())
+	wf := u.packed.room(&u.packed.forward, u.fwd.packed(), u.out.C%po == 0)
 	k := len(u.fwd.off)
 	for b := range u.fwd.blocks {
 		cols := min(po, u.out.C-b*po)
@@ -120,7 +120,7 @@ func (u *directPlanes) PackForward(w []float32) {
 
 func (u *directPlanes) PackBackward(w []float32) {
 	po, taps, outs := u.s.PlanesOut, u.w.Taps, u.out.C
-	wb := room(&u.packed.backward, u.bwd.size)
+	wb := u.packed.room(&u.packed.backward, u.bwd.size, u.ins%po == 0)
 	for _, f := range u.bwd.all {
 		at := f.w
 		for b := range f.conv.blocks {

@@ -1,8 +1,6 @@
 package conv
 
 import (
-	"fmt"
-
 	"ocl/internal/kernel"
 	"ocl/internal/largepages"
 )
@@ -20,15 +18,27 @@ func (b byNumber) run(team Team, dst, y, x []float32, first, limit int) {
 }
 
 // scratch is the working memory of the convolutions of a pass, which run one after the other. Nothing in it is needed
-// after a call. It is shared by role and size, so that it stays in the caches.
-type scratch map[string][]float32
+// after a call. It is shared by role, so that it stays in the caches.
+type scratch map[string]*area
 
-func (s scratch) floats(role string, n int) []float32 {
-	key := fmt.Sprint(role, " ", n)
-	if s[key] == nil {
-		s[key] = largepages.Floats(n)
+// area is memory of any content, as large as the largest of its users wants it.
+type area struct{ floats []float32 }
+
+// area is the one of a role, with at least n floats.
+func (s scratch) area(role string, n int) *area {
+	if s[role] == nil {
+		s[role] = &area{}
 	}
-	return s[key]
+	s[role].first(n)
+	return s[role]
+}
+
+// first is the first n floats.
+func (a *area) first(n int) []float32 {
+	if len(a.floats) < n {
+		a.floats = largepages.Floats(n)
+	}
+	return a.floats[:n]
 }
 
 // winogradPad keeps the 24 arrays of products apart in the sets of the first-level cache.

@@ -26,7 +26,7 @@ type winogradChannelLast struct {
 	core
 	fwd, bwd *winogradChannelLastConv
 	edge     []float32 // taps of a last block that reaches beyond the outputs
-	mirrored []float32 // taps of a block, as the input's gradient wants them
+	mirrored *area     // taps of a block, as the input's gradient wants them
 }
 
 func newWinogradChannelLast(u *directChannelLast, workers int, inference bool, mem scratch) *winogradChannelLast {
@@ -34,21 +34,24 @@ func newWinogradChannelLast(u *directChannelLast, workers int, inference bool, m
 	w.forward = w.fwd
 	if !inference {
 		w.bwd = newWinogradChannelLastConv(u.s, u.in, u.out, workers, mem)
+		w.mirrored = &area{}
+		if u.packed.Room != nil {
+			w.mirrored = mem.area("taps", 0)
+		}
 		w.backward, w.gradient = w.bwd, byNumber{u.gradient, newWinogradChannelLastGrad(u.s, u.out, u.in, workers, mem)}
 	}
 	return w
 }
 
 func (u *winogradChannelLast) PackForward(w []float32) {
-	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
+	winogradBlocks(u.s, u.packed.room(&u.packed.forward, u.fwd.packed(), true), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
 }
 
 func (u *winogradChannelLast) PackBackward(w []float32) {
-	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.C, u.out.C
-	most := u.bwd.blocks[0].vecs * u.s.Lanes
+	wb, ins, outs := u.packed.room(&u.packed.backward, u.bwd.packed(), true), u.in.C, u.out.C
 	for _, b := range u.bwd.blocks {
 		width := b.vecs * u.s.Lanes
-		taps := room(&u.mirrored, outs*9*most)[:outs*9*width]
+		taps := u.mirrored.first(outs * 9 * width)
 		if b.first+width > ins {
 			clear(taps)
 		}
@@ -131,7 +134,7 @@ type winogradChannelLastConv struct {
 	outPos   []int32
 	tileT    []int32 // where tile q of a group lies in transformed inputs, and in products
 	tileM    []int32
-	t, m     [][]float32 // one a worker
+	t, m     []*area // one a worker
 	dst, src []float32
 	w        []float32
 	finish   kernel.Finish
@@ -150,8 +153,8 @@ func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem 
 	c.step, c.mstep, c.wstep = winogradStep(c.group*c.depth), winogradStep(c.group*c.width), winogradStep(in.C*c.width)
 	c.tileT, c.tileM = everyStride(c.group, c.depth), everyStride(c.group, c.width)
 	for worker := range workers {
-		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
-		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.mstep))
+		c.t = append(c.t, mem.area(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
+		c.m = append(c.m, mem.area(fmt.Sprint("m", worker), kernel.WinogradProducts*c.mstep))
 	}
 	return c
 }
@@ -173,7 +176,7 @@ func (c *winogradChannelLastConv) DoChunk(worker, chunk int) {
 	part := chunk % c.parts
 	lo := chunk / c.parts * c.group
 	hi := min(lo+c.group, c.tiles)
-	t, m := c.t[worker], c.m[worker]
+	t, m := c.t[worker].floats, c.m[worker].floats
 	c.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: t, X: c.src, Pos: c.inPos[lo*tileInputs : hi*tileInputs],
 		Step: c.step, Stride: c.depth, C: c.depth})
 	tiles := roundUp(hi-lo, kernel.ChannelLastTile)
@@ -205,9 +208,9 @@ type winogradChannelLastGrad struct {
 	inPos        []int32
 	outPos       []int32
 	tileX, tileY []int32
-	tx, ty       []float32
-	sums         [][]float32 // one a worker
-	edge         [][]float32 // the same transformed back, where a block reaches beyond the weights
+	tx, ty       *area
+	sums         []*area // one a worker
+	edge         []*area // the same transformed back, where a block reaches beyond the weights
 
 	y, x, dst []float32
 	lo, hi    int // tiles
@@ -220,14 +223,14 @@ func newWinogradChannelLastGrad(s *kernel.Set, out, in Layout, workers int, mem 
 	g.block = min(winogradChannelLastGradTiles, in.N*tilesOf(in))
 	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.ChannelLastTile), winogradStep(g.block*g.width)
 	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)
-	g.tx = mem.floats("tx", kernel.WinogradProducts*g.xstep)
-	g.ty = mem.floats("ty", kernel.WinogradProducts*g.ystep)
+	g.tx = mem.area("tx", kernel.WinogradProducts*g.xstep)
+	g.ty = mem.area("ty", kernel.WinogradProducts*g.ystep)
 	inputs := winogradChannelLastInputs * kernel.ChannelLastTile
 	g.parts = (in.C + inputs - 1) / inputs
 	g.sumStep = winogradStep(inputs * s.ChannelLastVecs * s.Lanes)
 	for worker := range workers {
-		g.sums = append(g.sums, mem.floats(fmt.Sprint("sums", worker), kernel.WinogradProducts*g.sumStep))
-		g.edge = append(g.edge, mem.floats(fmt.Sprint("edge", worker), inputs*9*s.ChannelLastVecs*s.Lanes))
+		g.sums = append(g.sums, mem.area(fmt.Sprint("sums", worker), kernel.WinogradProducts*g.sumStep))
+		g.edge = append(g.edge, mem.area(fmt.Sprint("edge", worker), g.edgeSize()))
 	}
 	return g
 }
@@ -251,18 +254,22 @@ func (g *winogradChannelLastGrad) DoChunk(worker, chunk int) {
 	}
 	lo := chunk * winogradChannelLastGradPart
 	first, limit := g.lo+lo, min(g.lo+lo+winogradChannelLastGradPart, g.hi)
-	g.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: g.tx[lo*g.depth:], X: g.x,
+	g.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: g.tx.floats[lo*g.depth:], X: g.x,
 		Pos:  g.inPos[first*tileInputs : limit*tileInputs],
 		Step: g.xstep, Stride: g.depth, C: g.depth})
-	g.s.WinogradChannelLastGradient(&kernel.WinogradChannelLast{T: g.ty[lo*g.width:], X: g.y,
+	g.s.WinogradChannelLastGradient(&kernel.WinogradChannelLast{T: g.ty.floats[lo*g.width:], X: g.y,
 		Pos:  g.outPos[first*tileOutputs : limit*tileOutputs],
 		Step: g.ystep, Stride: g.width, C: g.width})
+}
+
+func (g *winogradChannelLastGrad) edgeSize() int {
+	return winogradChannelLastInputs * kernel.ChannelLastTile * 9 * g.s.ChannelLastVecs * g.s.Lanes
 }
 
 // products adds the gradient of some inputs and a block of outputs.
 func (g *winogradChannelLastGrad) products(worker int, b outputBlock, part int) {
 	const inputs = winogradChannelLastInputs * kernel.ChannelLastTile
-	sums, width := g.sums[worker], b.vecs*g.s.Lanes
+	sums, width := g.sums[worker].floats, b.vecs*g.s.Lanes
 	lo, rows, outs := part*inputs, min(inputs, g.in.C-part*inputs), g.out.C
 	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
 		Step: g.sumStep, URow: width, WRow: 9 * outs, WTap: outs}
@@ -273,8 +280,8 @@ func (g *winogradChannelLastGrad) products(worker int, b outputBlock, part int) 
 			ahead.W, ahead.Rows = a.W[first*a.WRow:], (j+1)*rows/kernel.WinogradProducts-first
 			g.s.WinogradWeightsAhead(&ahead)
 		}
-		g.s.ChannelLastGrad(&kernel.ChannelLastGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:],
-			Y:    g.ty[j*g.ystep+b.first:],
+		g.s.ChannelLastGrad(&kernel.ChannelLastGrad{Dst: sums[j*g.sumStep:], X: g.tx.floats[j*g.xstep+lo:],
+			Y:    g.ty.floats[j*g.ystep+b.first:],
 			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
 			Tiles: (rows + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile, Vecs: b.vecs, Write: true})
 	}
@@ -282,7 +289,7 @@ func (g *winogradChannelLastGrad) products(worker int, b outputBlock, part int) 
 		g.s.WinogradWeightsGrad(&a)
 		return
 	}
-	edge := g.edge[worker]
+	edge := g.edge[worker].first(g.edgeSize())
 	clear(edge)
 	a.W, a.WRow, a.WTap = edge, 9*width, width
 	g.s.WinogradWeightsGrad(&a)

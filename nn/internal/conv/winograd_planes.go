@@ -20,13 +20,16 @@ const (
 type winogradPlanes struct {
 	core
 	fwd, bwd *winogradPlanesConv
-	taps     []float32 // weights with whole vectors of outputs, and transformed
-	products []float32
+	taps     *area // weights with whole vectors of outputs, and transformed
+	products *area
 }
 
 func newWinogradPlanes(u *directPlanes, workers int, inference bool, mem scratch) *winogradPlanes {
 	w := &winogradPlanes{core: u.core, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
-	w.forward = w.fwd
+	w.forward, w.taps, w.products = w.fwd, &area{}, &area{}
+	if u.packed.Room != nil {
+		w.taps, w.products = mem.area("taps", 0), mem.area("products", 0)
+	}
 	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
 		w.backward, w.gradient = w.bwd, byNumber{u.gradient, newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)}
@@ -40,7 +43,7 @@ func (u *winogradPlanes) PackForward(w []float32) {
 	for i := range ins * 9 {
 		copy(taps[i*width:], w[i*outs:][:outs])
 	}
-	u.pack(room(&u.packed.forward, u.fwd.packed()), ins, outs)
+	u.pack(u.packed.room(&u.packed.forward, u.fwd.packed(), outs%u.s.PlanesOut == 0), ins, outs)
 }
 
 func (u *winogradPlanes) PackBackward(w []float32) {
@@ -49,14 +52,13 @@ func (u *winogradPlanes) PackBackward(w []float32) {
 	for tap := range 9 {
 		u.s.Transpose(taps[(8-tap)*width:], 9*width, w[tap*outs:], 9*outs, ins, outs)
 	}
-	u.pack(room(&u.packed.backward, u.bwd.packed()), outs, ins)
+	u.pack(u.packed.room(&u.packed.backward, u.bwd.packed(), ins%u.s.PlanesOut == 0), outs, ins)
 }
 
 // tapsFor is room for weights [in][tap][width], the outputs being padded to whole vectors.
 func (u *winogradPlanes) tapsFor(ins, outs int) (taps []float32, width int) {
 	width = roundUp(outs, u.s.Lanes)
-	most := max(u.in.C*roundUp(u.out.C, u.s.Lanes), u.out.C*roundUp(u.in.C, u.s.Lanes))
-	taps = room(&u.taps, 9*most)[:ins*9*width]
+	taps = u.taps.first(ins * 9 * width)
 	if width > outs {
 		clear(taps)
 	}
@@ -66,8 +68,8 @@ func (u *winogradPlanes) tapsFor(ins, outs int) (taps []float32, width int) {
 // pack transforms the weights in taps and sorts them by blocks of outputs, [block][product][in][out of the block].
 func (u *winogradPlanes) pack(dst []float32, ins, outs int) {
 	width := roundUp(outs, u.s.Lanes)
-	products := room(&u.products, kernel.WinogradProducts*len(u.taps)/9)
-	u.s.WinogradWeights(&kernel.WinogradWeights{U: products, W: u.taps, Rows: ins, Width: width,
+	products := u.products.first(kernel.WinogradProducts * ins * width)
+	u.s.WinogradWeights(&kernel.WinogradWeights{U: products, W: u.taps.floats, Rows: ins, Width: width,
 		Step: ins * width, URow: width, WRow: 9 * width, WTap: width})
 	po := u.s.PlanesOut
 	for first := 0; first < outs; first += po {
@@ -152,7 +154,7 @@ type winogradPlanesConv struct {
 	step    int
 	off     []int32
 	units   map[int]*winogradUnits
-	t, m    [][]float32 // one a worker
+	t, m    []*area // one a worker
 
 	dst, src, w []float32
 	finish      kernel.Finish
@@ -168,8 +170,8 @@ func newWinogradPlanesConv(s *kernel.Set, out, in Layout, workers int, mem scrat
 	c.step = winogradStep(max(in.C, s.PlanesOut) * c.stride)
 	c.off = everyStride(in.C, c.stride)
 	for worker := range workers {
-		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
-		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.step))
+		c.t = append(c.t, mem.area(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
+		c.m = append(c.m, mem.area(fmt.Sprint("m", worker), kernel.WinogradProducts*c.step))
 	}
 	return c
 }
@@ -197,7 +199,7 @@ func (c *winogradPlanesConv) DoChunk(worker, chunk int) {
 
 // convolve computes all outputs of vectors [lo, hi).
 func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
-	t, m, po := c.t[worker], c.m[worker], c.s.PlanesOut
+	t, m, po := c.t[worker].floats, c.m[worker].floats, c.s.PlanesOut
 	var next []int32
 	if n := hi + hi - lo; n <= c.list.vecs {
 		next = c.list.in[2*hi*unitInputs : 2*n*unitInputs]
@@ -238,8 +240,8 @@ type winogradPlanesGrad struct {
 	weights      int // of one tap, in whole tiles, padded to whole groups of lanes
 	units        map[int]*winogradUnits
 	apart        []winogradSums // one a worker that takes a pair
-	flat         []float32      // [product][weight]
-	taps         []float32      // [tap][weight]
+	flat         *area          // [product][weight]
+	taps         *area          // [tap][weight]
 
 	y, x  []float32
 	list  *winogradUnits
@@ -252,8 +254,8 @@ type winogradPlanesGrad struct {
 
 // winogradSums is what the gradient by one pair of columns needs.
 type winogradSums struct {
-	tx, ty []float32
-	sums   []float32 // [product of the columns][weight][lane]
+	tx, ty *area
+	sums   *area // [product of the columns][weight][lane]
 }
 
 // phases of winogradPlanesGrad
@@ -284,13 +286,13 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in Layout, workers int, mem scrat
 	}
 	for i := range apart {
 		g.apart = append(g.apart, winogradSums{
-			tx:   mem.floats(fmt.Sprint("tx", i), kernel.WinogradPairProducts*g.xstep),
-			ty:   mem.floats(fmt.Sprint("ty", i), kernel.WinogradPairProducts*g.ystep),
-			sums: mem.floats(fmt.Sprint("sums", i), kernel.WinogradPairProducts*g.weights*s.Lanes),
+			tx:   mem.area(fmt.Sprint("tx", i), kernel.WinogradPairProducts*g.xstep),
+			ty:   mem.area(fmt.Sprint("ty", i), kernel.WinogradPairProducts*g.ystep),
+			sums: mem.area(fmt.Sprint("sums", i), kernel.WinogradPairProducts*g.weights*s.Lanes),
 		})
 	}
-	g.flat = mem.floats("flat", kernel.WinogradProducts*g.weights)
-	g.taps = mem.floats("taps", 9*g.weights)
+	g.flat = mem.area("flat", kernel.WinogradProducts*g.weights)
+	g.taps = mem.area("sums of taps", 9*g.weights)
 	return g
 }
 
@@ -306,8 +308,8 @@ func (g *winogradPlanesGrad) run(team Team, dst, y, x []float32, _, images int) 
 	} else {
 		g.share(team)
 	}
-	clear(g.taps)
-	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights,
+	clear(g.taps.first(9 * g.weights))
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat.floats, W: g.taps.floats, Rows: 1, Width: g.weights, Step: g.weights,
 		WTap: g.weights})
 	g.scatter(dst)
 }
@@ -367,10 +369,10 @@ func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
 
 // transform writes the columns of vectors [lo, hi) of both maps, from place at of the block on.
 func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair, at, lo, hi int) {
-	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx[at*g.s.Lanes:], X: g.x,
+	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx.floats[at*g.s.Lanes:], X: g.x,
 		Pos:     g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.C, Pair: pair, PairStep: g.xstep})
-	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty[at*g.s.Lanes:], X: g.y,
+	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty.floats[at*g.s.Lanes:], X: g.y,
 		Pos:  g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
 		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.C,
 		Pair: pair, PairStep: g.ystep})
@@ -379,7 +381,7 @@ func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair
 // product adds product m of the two columns over the block [lo, hi), for a group of outputs, to the sums in a room.
 func (g *winogradPlanesGrad) product(a *winogradSums, m, o, room, lo, hi int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums[room*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty, X: a.tx, Off: g.off,
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums.floats[room*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty.floats, X: a.tx.floats, Off: g.off,
 		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
 		Images: 1, Rows: 1, Vecs: hi - lo, Write: lo == 0})
 }
@@ -387,14 +389,14 @@ func (g *winogradPlanesGrad) product(a *winogradSums, m, o, room, lo, hi int) {
 // reduce adds up the lanes of product m of the two columns.
 func (g *winogradPlanesGrad) reduce(a *winogradSums, pair kernel.WinogradPair, m, room int) {
 	j := winogradColumns*(m/2) + pair.Columns()[m%2]
-	g.s.LaneSums(g.flat[j*g.weights:][:g.weights], a.sums[room*g.weights*g.s.Lanes:])
+	g.s.LaneSums(g.flat.floats[j*g.weights:][:g.weights], a.sums.floats[room*g.weights*g.s.Lanes:])
 }
 
 // scatter adds the gradients of the taps to the parameter's.
 func (g *winogradPlanesGrad) scatter(dst []float32) {
 	mo, ni := g.s.GradOut, g.s.GradIn
 	for tap := range 9 {
-		from := g.taps[tap*g.weights:]
+		from := g.taps.floats[tap*g.weights:]
 		for o := range g.oGroups {
 			outs := min(mo, g.out.C-o*mo)
 			for c := range g.in.C {
