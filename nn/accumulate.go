@@ -85,6 +85,9 @@ func (n *Network) Accumulate(ws *Workspace, a Accumulation) error {
 	first.pack(ws.team, ws.profile, n, false)
 	first.pack(ws.team, ws.profile, n, true)
 	ws.accumulate = accumulation{a, n, ws}
+	second := ws.lanes[len(ws.lanes)-1].pass
+	meets := n.meet(ws, &a, first, second)
+	defer part(first, second)
 	ws.team.Run(&ws.accumulate, len(a.Batches))
 	ws.accumulate = accumulation{}
 	for i := range a.Batches {
@@ -95,7 +98,10 @@ func (n *Network) Accumulate(ws *Workspace, a Accumulation) error {
 	for i := range a.Batches {
 		l := ws.lanes[i]
 		l.pass.move()
-		if i > 0 && a.Apart == nil {
+		switch {
+		case meets && i > 0:
+			l.pass.addLoose(n.grads, l.sum)
+		case i > 0 && a.Apart == nil:
 			ws.AddScaled(n.grads, l.sum, 1)
 		}
 	}
@@ -104,6 +110,8 @@ func (n *Network) Accumulate(ws *Workspace, a Accumulation) error {
 
 func (n *Network) accumulateInTurn(ws *Workspace, a Accumulation, most int) error {
 	p := ws.trainFor(n, most)
+	meets := n.meet(ws, &a, p, p)
+	defer part(p, p)
 	for i, x := range a.Batches {
 		dst := n.grads
 		switch {
@@ -116,13 +124,19 @@ func (n *Network) accumulateInTurn(ws *Workspace, a Accumulation, most int) erro
 			}
 			dst = ws.sum
 		}
-		if i > 0 {
+		switch {
+		case meets && i > 0:
+			p.clearLoose(dst)
+		case i > 0:
 			clear(dst)
 		}
 		if err := p.accumulate(n, x, i, a.Loss, dst); err != nil {
 			return err
 		}
-		if i > 0 && a.Apart == nil {
+		switch {
+		case meets && i > 0:
+			p.addLoose(n.grads, ws.sum)
+		case i > 0 && a.Apart == nil:
 			ws.AddScaled(n.grads, ws.sum, 1)
 		}
 	}
@@ -138,7 +152,11 @@ func (a *accumulation) DoChunk(_, batch int) {
 		if a.Apart != nil {
 			dst = a.Apart[batch-1]
 		}
-		clear(dst)
+		if l.pass.meeting != nil {
+			l.pass.clearLoose(dst)
+		} else {
+			clear(dst)
+		}
 	}
 	l.err = l.pass.accumulate(a.net, a.Batches[batch], batch, a.Loss, dst)
 }

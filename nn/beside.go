@@ -72,6 +72,7 @@ func (d *descent) Do(lo, hi int) {
 func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
 	ws.mustFit(n)
 	ws.mustFit(src)
+	src.Grads() // zeros, where they only count as such
 	ws.descending = descent{n, src, float32(lr)}
 	ws.Share(&ws.descending, len(n.params))
 	ws.descending = descent{}

@@ -22,6 +22,7 @@ func (b *Builder) cosine(name string, out int, scale float64) {
 	in := b.g.C
 	l := &cosineLayer{first: len(b.net.info.Named) == 0, out: out,
 		w: b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})}
+	l.w.shared = true
 	l.sigma = b.vector(name+".sigma", 1, cmp.Or(float32(scale), 1))
 	l.fixed = scale > 0
 	b.net.info.Named[len(b.net.info.Named)-1].Fixed = l.fixed

@@ -27,6 +27,8 @@ type convRef struct {
 	name string
 	at   int
 	size int
+	// shared says that others than the convolution add to its gradient too
+	shared bool
 }
 
 func (r convRef) of(v []float32) []float32 { return v[r.at : r.at+r.size] }

@@ -170,7 +170,7 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 		x, d := images(10, 3, 32, 32, 1), tensor.New(10, 10)
 		batches := []*tensor.Tensor{x, images(10, 3, 32, 32, 2)}
 		step := func() {
-			clear(net.Grads())
+			net.ZeroGrads()
 			if err := net.Accumulate(ws, nn.Accumulation{Batches: batches, Loss: objectiveOf}); err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@
 //	net, err := arch.ResNet18(c, rng.New(1, "network/init"))
 //	ws := net.NewWorkspace(2)
 //	defer ws.Close()
-//	clear(net.Grads())
+//	net.ZeroGrads()
 //	logits := net.Forward(ws, x, nn.Train) // [B,100]
 //	ws.Backward(d)                         // d [B,100] is the gradient of the mean loss
 //

@@ -59,6 +59,8 @@ type pass struct {
 	spent    bool          // a backward pass has written over the activations
 	part     tensor.Tensor // the images of a part
 	loss     lossTask
+	meeting  *meeting  // of the gradients of weights, which then go there instead of to dst; nil: none
+	own      []float32 // those of one convolution that come second to a meeting
 	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
 	samples  []float32 // per-sample gradients [B,P], or nil
 
@@ -344,9 +346,12 @@ func (p *pass) normBackward(r convRef, b *norm, g, y, z []float32) []float32 {
 
 // weights adds the gradient of a convolution's weights, for the batch or sample by sample.
 func (p *pass) weights(r convRef, c conv.Conv, dz, x []float32) {
-	if p.samples == nil {
+	switch {
+	case p.meeting != nil && !r.shared:
+		p.meetAt(r, func(dst []float32) { c.WeightGradient(p.team, dst, dz, x, 0, p.images) })
+	case p.samples == nil:
 		c.WeightGradient(p.team, r.of(p.dst), dz, x, 0, p.images)
-	} else {
+	default:
 		for img := range p.images {
 			c.WeightGradient(p.team, r.of(p.rowOf(img)), dz, x, img, img+1)
 		}

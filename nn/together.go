@@ -20,6 +20,7 @@ func (n *Network) accumulateTogether(ws *Workspace, a Accumulation, images, most
 	first := ws.lanes[0].pass
 	first.pack(ws.team, ws.profile, n, false)
 	ws.count(n, images)
+	n.Grads() // zeros, where they only count as such
 	t.run(false)
 	t.gather()
 	ws.team.Run((*jointLoss)(t), 1)

@@ -173,7 +173,7 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	if g.CutMix > 0 && src.Float64() < g.CutMix {
 		g.mixed.cut(&g.drawn, src)
 	}
-	clear(g.Net.Grads())
+	g.Net.ZeroGrads()
 	s, err := g.train.accumulate(nil, gathered(&g.drawn))
 	if err != nil {
 		return err

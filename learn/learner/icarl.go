@@ -176,7 +176,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 		}
 	}
 	l.ncm.Forget()
-	clear(l.Net.Grads())
+	l.Net.ZeroGrads()
 	s, err := l.train.accumulate(nil, l.draw(b))
 	if err != nil {
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)

@@ -160,7 +160,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		if r.Recent != nil {
 			r.Recent.begin()
 		}
-		clear(r.Net.Grads())
+		r.Net.ZeroGrads()
 		r.labels, r.pixels = append(r.labels[:0], b.Y...), append(r.pixels[:0], b.Pixels...)
 		g, err := r.Step.Gradient(r, r.shown)
 		skip := errors.Is(err, SkipStep)

@@ -96,7 +96,7 @@ func (v *Review) step(slots []int32) error {
 			v.drawn.Y[i] = v.column(y)
 		}
 	}
-	clear(v.train.net.Grads())
+	v.train.net.ZeroGrads()
 	s, err := v.train.accumulate(nil, gathered(&v.drawn))
 	if err != nil {
 		return fmt.Errorf("learner: review: %w", err)

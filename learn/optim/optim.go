@@ -89,6 +89,7 @@ func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 		s.m = largepages.Floats(len(net.Params()))
 	}
 	s.net, s.kept = net, inactive(s.kept[:0], net)
+	net.Grads() // zeros, where they only count as such
 	ws.Share(s, len(net.Params())-net.Info().Frozen.Params)
 	leave(net, s.kept, s.m)
 	net.Changed()
@@ -213,6 +214,7 @@ func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	}
 	a.t++
 	a.net, a.kept = net, inactive(a.kept[:0], net)
+	net.Grads() // zeros, where they only count as such
 	ws.Share(a, len(net.Params())-net.Info().Frozen.Params)
 	leave(net, a.kept, a.m, a.v)
 	net.Changed()

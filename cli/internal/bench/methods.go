@@ -384,7 +384,7 @@ func (r *methodRig) pass(p method.Pass) {
 	}
 	switch p.Work {
 	case method.Learn:
-		clear(r.net.Grads())
+		r.net.ZeroGrads()
 		_ = r.net.Accumulate(r.ws, nn.Accumulation{Batches: list, Loss: r.loss}) // the loss knows no errors
 	case method.Measure:
 		for _, x := range list {

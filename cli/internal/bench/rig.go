@@ -108,7 +108,7 @@ func (r *rig) close() {
 
 // once makes one survey step as ER does it: two passes whose gradients add up, one update.
 func (r *rig) once() {
-	clear(r.net.Grads())
+	r.net.ZeroGrads()
 	_ = r.net.Accumulate(r.ws, nn.Accumulation{Batches: r.batches, Loss: r.loss}) // the loss knows no errors
 	r.opt.Step(r.net, r.ws)
 }

@@ -44,7 +44,8 @@ func newWinogradChannelLast(u *directChannelLast, workers int, inference bool, m
 }
 
 func (u *winogradChannelLast) PackForward(w []float32) {
-	winogradBlocks(u.s, u.packed.room(&u.packed.forward, u.fwd.packed(), true), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
+	wf := u.packed.room(&u.packed.forward, u.fwd.packed(), true)
+	winogradBlocks(u.s, wf, w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
 }
 
 func (u *winogradChannelLast) PackBackward(w []float32) {

@@ -309,8 +309,8 @@ func (g *winogradPlanesGrad) run(team Team, dst, y, x []float32, _, images int) 
 		g.share(team)
 	}
 	clear(g.taps.first(9 * g.weights))
-	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat.floats, W: g.taps.floats, Rows: 1, Width: g.weights, Step: g.weights,
-		WTap: g.weights})
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat.floats, W: g.taps.floats, Rows: 1, Width: g.weights,
+		Step: g.weights, WTap: g.weights})
 	g.scatter(dst)
 }
 
@@ -381,7 +381,8 @@ func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair
 // product adds product m of the two columns over the block [lo, hi), for a group of outputs, to the sums in a room.
 func (g *winogradPlanesGrad) product(a *winogradSums, m, o, room, lo, hi int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums.floats[room*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty.floats, X: a.tx.floats, Off: g.off,
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums.floats[room*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty.floats,
+		X: a.tx.floats, Off: g.off,
 		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
 		Images: 1, Rows: 1, Vecs: hi - lo, Write: lo == 0})
 }
