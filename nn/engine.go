@@ -30,13 +30,7 @@ func Kernels() []string {
 }
 
 // AllKernels lists the kernel sets of all machines, fastest first.
-func AllKernels() []string {
-	names := kernel.Names()
-	if !slices.Contains(names, "neon") { // until it is there
-		names = slices.Insert(names, len(names)-1, "neon")
-	}
-	return names
-}
+func AllKernels() []string { return kernel.Names() }
 
 // Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is
 // Winograd's wherever it fits, and "table" is the faster one for each convolution.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/internal/kernel"
 	"ocl/internal/samebits"
 	"ocl/learn/optim"
 	"ocl/nn"
@@ -219,6 +220,17 @@ func TestSetsOfTheSameBits(t *testing.T) {
 			rng.New(1, "net"))
 		if err != nil || net.Info().Engine.Kernel != stand {
 			t.Errorf("a network for the %s kernels has %v (%v), want %s", name, net.Info().Engine, err, stand)
+		}
+	}
+}
+
+// TestSumsOfTheSameBits: sets with the same bits cut sums at the same places. Everything in this package that decides by
+// a set goes by its Lanes and NarrowOuts, or moves no sum.
+func TestSumsOfTheSameBits(t *testing.T) {
+	for _, name := range nn.AllKernels() {
+		own, other := kernel.Named(name), kernel.Named(samebits.Of(name))
+		if own.Lanes != other.Lanes || own.NarrowOuts != other.NarrowOuts {
+			t.Errorf("%s, which has the bits of %s, sums otherwise: %+v and %+v", own.Name, other.Name, own, other)
 		}
 	}
 }
