@@ -29,7 +29,7 @@ func signFlip(d []float64) float64 {
 		size += math.Abs(x)
 	}
 	// A sum that differs from the observed one only by rounding counts as equally far from 0.
-	least := math.Abs(seen) - 1e-12*size
+	least := math.Abs(seen) - float64(1e-12*size)
 	if len(d) > exactFlips {
 		return drawnSignFlip(d, least)
 	}
