@@ -224,8 +224,8 @@ func TestSetsOfTheSameBits(t *testing.T) {
 	}
 }
 
-// TestSumsOfTheSameBits: sets with the same bits cut sums at the same places. Everything in this package that decides by
-// a set goes by its Lanes and NarrowOuts, or moves no sum.
+// TestSumsOfTheSameBits: sets with the same bits cut sums at the same places. Everything in this package that decides
+// by a set goes by its Lanes and NarrowOuts, or moves no sum.
 func TestSumsOfTheSameBits(t *testing.T) {
 	for _, name := range nn.AllKernels() {
 		own, other := kernel.Named(name), kernel.Named(samebits.Of(name))

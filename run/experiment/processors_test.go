@@ -14,8 +14,9 @@ import (
 	"ocl/run/result"
 )
 
-// learnedOnAMD64 has hashes of what a learner is after a run on an amd64 machine with plain Go and with AVX2: parameters,
-// running statistics, memory and the rest of its state. A change that raises the numbers version may move them.
+// learnedOnAMD64 has hashes of what a learner is after a run on an amd64 machine with plain Go and with AVX2:
+// parameters, running statistics, memory and the rest of its state. A change that raises the numbers version may move
+// them.
 var learnedOnAMD64 = []struct{ network, method, trick, plain, avx2 string }{
 	{build.ResNet18, "er", "kdc*+rv+ss", "e378fac25e67529f", "42f8e17a568b0e15"},
 	{build.ResNet18, "ewc++", "none", "7d9a28fffd433127", "aa9c8e19221b7853"},
