@@ -37,7 +37,7 @@ func (p *pass) conv(in, out conv.Layout, w conv.Window, ref convRef) conv.Conv {
 
 // briefConv is a convolution of a pass that packs weights just before their use, into memory that all of its
 // convolutions share. A pass that learns and has one worker does this, as those of a step do that run side by side: all
-// packed weights of the reduced ResNet-18 take 10 MB forward and 10 MB back, and push activations out of the caches.
+// packed weights of the reduced ResNet-18 take 10.6 MB forward and back each, and push activations out of the caches.
 type briefConv struct {
 	conv.Conv
 	p   *pass
