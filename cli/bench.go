@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"ocl/config"
 	"ocl/internal/count"
 	"ocl/internal/limit"
+	"ocl/internal/processor"
 	"ocl/learn/method"
 	"ocl/run/build"
 	"ocl/run/experiment"
@@ -126,7 +128,7 @@ func newBenchEngine() *cobra.Command {
   OCL_CONV=direct ocl bench engine --layers`
 	cmd.Long = "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
 		"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
-		"in turn, and medians are printed. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|neon|generic " +
+		"in turn, and medians are printed; the last line has machine, kernels and steps in one. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|neon|generic " +
 		"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
 		"them, the fastest are used."
 	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0,
@@ -269,6 +271,23 @@ func (p *benchProgress) clear() {
 	fmt.Fprint(p.w, "\r\x1b[K")
 }
 
+// benchLine is what a person sends who tells how fast a machine is.
+func benchLine(rep *bench.Report) string {
+	steps := make([]string, len(rep.Steps))
+	for i, s := range rep.Steps {
+		steps[i] = fmt.Sprintf("%d×%d %.1f ms", s.Size, s.Size, s.MS)
+		if rep.PeakGFLOPS > 0 {
+			steps[i] += " (" + percent(s.PeakShare) + " of the peak)"
+		}
+	}
+	text := fmt.Sprintf("ocl %s, %s, %s/%s, %s, %s: step %s", release, processor.Name(), runtime.GOOS, runtime.GOARCH,
+		rep.Kernel, count.Of(rep.Workers, "worker"), strings.Join(steps, ", "))
+	if rep.PeakGFLOPS > 0 {
+		text += fmt.Sprintf("; FMA peak %.1f GFLOP/s", rep.PeakGFLOPS)
+	}
+	return text
+}
+
 func printBench(rep *bench.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution,
@@ -281,6 +300,7 @@ func printBench(rep *bench.Report) string {
 			percent(s.PeakShare), count.Number(int64(e.ImagesPerSecond + 0.5)), percent(e.PeakShare)})
 	}
 	b.WriteString(t.String())
+	fmt.Fprintf(&b, "\n%s\n", benchLine(rep))
 	for _, a := range rep.AtOnce {
 		fmt.Fprintf(&b, "\n%d×%d: %d runs at the same time, one worker each, make %.2f times the steps of one run\n", a.Size,
 			a.Size, a.Runs, a.Throughput)

@@ -22,6 +22,7 @@ var mayOpen = map[string]string{
 	"internal/browsertest":     "a helper of tests",
 	"sweep/studytest":          "a helper of tests",
 	"run/train/machine.go":     "/proc is of the system, and its files have no size",
+	"internal/processor":       "/proc is of the system, and its files have no size",
 	"examples/predict/main.go": "it lists a folder as a program outside this module would",
 	"examples/camera/main.go":  "it lists folders as a program outside this module would",
 }

@@ -11,6 +11,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/origin"
+	"ocl/internal/processor"
 	"ocl/learn/learner"
 	"ocl/run/build"
 	"ocl/run/result"
@@ -79,7 +80,7 @@ func (r *run) provenance() result.Provenance {
 		Program: r.Program, Revision: revision(r.Revision), Numbers: id.Numbers, Kernel: id.Kernel,
 		Convolution: id.Convolution,
 		Workers:     r.Workers, Concurrency: r.found.Concurrent, Timed: r.found.Timed, Go: runtime.Version(),
-		Processor: processor(), Architecture: runtime.GOARCH,
+		Processor: processor.Name(), Architecture: runtime.GOARCH,
 		Started: r.found.Started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.Command, DataDigest: id.Data,
 		Registered: id.Registered,
 	}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package processor
+
+func name() string { return "" }
