@@ -128,7 +128,7 @@ func newBenchEngine() *cobra.Command {
   OCL_CONV=direct ocl bench engine --layers`
 	cmd.Long = "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
 		"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
-		"in turn, and medians are printed; the last line has machine, kernels and steps in one. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|neon|generic " +
+		"in turn, and medians are printed; a line below them has machine, kernels and steps together. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|neon|generic " +
 		"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
 		"them, the fastest are used."
 	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0,
