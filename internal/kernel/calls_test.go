@@ -14,7 +14,8 @@ type arrays interface {
 	table(values ...int32) []int32
 }
 
-// kernelCalls call all kernels, with every shape that has code of its own. What a kernel returns is written to an array.
+// kernelCalls call all kernels, with every shape that has code of its own. What a kernel returns is written to an
+// array.
 var kernelCalls = map[string]func(s *Set, f arrays, call func(what string, do func())){
 	"planes": planesCalls, "channel-last": channelLastCalls, "winograd": winogradCalls, "vector": vectorCalls,
 	"double": doubleCalls,
@@ -37,8 +38,8 @@ func inOrder(m map[string]func()) iter.Seq2[string, func()] {
 	}
 }
 
-// planesCalls are Planes and PlanesGrad, with weights of all rows and of each, and all numbers of vectors that have code
-// of their own.
+// planesCalls are Planes and PlanesGrad, with weights of all rows and of each, and all numbers of vectors that have
+// code of their own.
 func planesCalls(s *Set, f arrays, call func(what string, do func())) {
 	// rows, tiles, k, weights a row
 	for _, shape := range [][4]int{{1, 1, 1, 0}, {3, 2, 4, 1}, {2, 3, 9, 0}, {1, 1, 5, 1}} {
@@ -208,8 +209,9 @@ func vectorCalls(s *Set, f arrays, call func(what string, do func())) {
 			"axpy": func() { s.Axpy(a, b, 2) }, "dot": func() { a[0] = float32(s.Dot(a, b)) },
 			"relu gradient": func() { s.ReLUGrad(a, b) },
 			"sgd":           func() { s.SGD(a, b, 0.1, 0.2) }, "momentum": func() { s.Momentum(a, b, c, 0.1, 0.2, 0.3) },
-			"sigmoid error": func() { b[0] = float32(s.SigmoidError(a, b, c)) }, "its gradient": func() { s.SigmoidErrorGrad(a, b, c, d, 2) },
-			"gelu": func() { s.GELU(a) }, "quick gelu": func() { s.QuickGELU(a) }, "softmax": func() { s.Softmax(a) },
+			"sigmoid error": func() { b[0] = float32(s.SigmoidError(a, b, c)) },
+			"its gradient":  func() { s.SigmoidErrorGrad(a, b, c, d, 2) },
+			"gelu":          func() { s.GELU(a) }, "quick gelu": func() { s.QuickGELU(a) }, "softmax": func() { s.Softmax(a) },
 			"layer norm": func() { s.LayerNorm(a, b, c, d, 1e-6) },
 			"adam":       func() { s.Adam(a, b, c, d, AdamStep{LR: 0.1, Eps: 1e-8, Correction1: 1, Correction2: 1}) },
 		}) {
