@@ -26,6 +26,10 @@ var learnedOnAMD64 = []struct{ network, method, trick, plain, avx2 string }{
 	{build.MLP, "agem", "none", "fc33dc5d11e2472f", "d66c95b90c13cbb5"},
 	{build.MLP, "gss", "none", "488359d84f64933f", "b953c7df0e8d993c"},
 	{build.MLP, "mir", "none", "bd3ae1266d906022", "905e9365b04c19e7"},
+	{build.MLP, "cndpm", "none", "e6e2e9ee367bb8b2", "aee0c4a16d76a339"},
+	{build.MLP, "randumb", "none", "9605f47e9b7d3601", "8762ae1f4ae320a9"},
+	{build.MLP, "scr", "none", "0de18679df2a8a20", "6a845cc2d9fa9449"},
+	{build.MLP, "pcr", "none", "335214acf44b59ad", "3393cfba7fb32d68"},
 }
 
 // TestPlainGoLearnsTheSameEverywhere: the key of a run says which kernel set it used, but not on which processor. So
@@ -95,6 +99,9 @@ func needsAVX2(t *testing.T) {
 // learned is a hash of what a learner is after a short run.
 func learned(t *testing.T, kernel, network, method, trick string) string {
 	t.Helper()
+	if testing.Short() && (method == "cndpm" || method == "randumb") {
+		t.Skip("-short: half a minute in an emulator")
+	}
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
 	c := config.Default()
@@ -103,6 +110,10 @@ func learned(t *testing.T, kernel, network, method, trick string) string {
 	c.Network = config.Network{Name: network, Width: 2, Hidden: []int{4}}
 	c.Engine.Kernel = kernel
 	c.Methods, c.Tricks = []string{method}, []string{trick}
+	if method == "cndpm" {
+		c.Data.Size = 12 // its experts halve twice
+	}
+	c.Method = map[string]map[string]any{"cndpm": {"sleep_vae_steps": 3, "sleep_classifier_steps": 3, "sleep_batch": 5}}
 	out := t.TempDir()
 	mustRun(t, c, Options{Out: out, Workers: 1, KeepCheckpoint: true})
 	dir, err := checkpoint.OpenDir(filepath.Join(out, jobsOf(t, c)[0].Folder, CheckpointDir))
