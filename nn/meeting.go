@@ -26,11 +26,11 @@ const (
 
 // meet makes two passes meet, or one that runs two batches in turn. It returns false where a sum has other terms.
 func (n *Network) meet(ws *Workspace, a *Accumulation, first, second *pass) bool {
-	if !n.zeroed || len(a.Batches) != 2 || a.Apart != nil || first.frozen > 0 {
+	if n.zeroed == 0 || len(a.Batches) != 2 || a.Apart != nil || first.frozen > 0 {
 		n.Grads()
 		return false
 	}
-	n.zeroed = false
+	n.zeroed = 0
 	m := &ws.meeting
 	m.net = n
 	if len(m.came) != len(first.convs) {

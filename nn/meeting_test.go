@@ -48,3 +48,27 @@ func TestZeroGrads(t *testing.T) {
 		}
 	})
 }
+
+// ones adds 1 to gradients.
+type ones struct{ net *nn.Network }
+
+func (o ones) Do(lo, hi int) {
+	for i := range o.net.Grads()[lo:hi] {
+		o.net.Grads()[lo+i]++
+	}
+}
+
+// TestZeroGradsByAllWorkers: work that takes Grads after ZeroGrads finds zeros, and loses nothing that another worker
+// wrote. The race detector sees where two of them clear.
+func TestZeroGradsByAllWorkers(t *testing.T) {
+	net := networks(t)[1].net
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	for range 100 {
+		net.ZeroGrads()
+		ws.Share(ones{net}, len(net.Params()))
+		if i := slices.IndexFunc(net.Grads(), func(g float32) bool { return g != 1 }); i >= 0 {
+			t.Fatalf("gradient %d is %v, want 1", i, net.Grads()[i])
+		}
+	}
+}

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"ocl/checkpoint"
@@ -27,7 +28,7 @@ type Network struct {
 	initial []initial
 
 	params, grads []float32
-	zeroed        bool // grads count as zeros, whatever they hold
+	zeroed        uint32 // 1: grads count as zeros, whatever they hold
 	running       []float32
 	version       uint64
 }
@@ -38,19 +39,27 @@ var versions atomic.Uint64
 // Changed.
 func (n *Network) Params() []float32 { return n.params }
 
-// Grads is the flat vector of the gradients [P] of Params, at the same places. After ZeroGrads it clears them, once:
-// then only one goroutine may call it.
+// Grads is the flat vector of the gradients [P] of Params, at the same places. After ZeroGrads the first call clears it,
+// also where several goroutines call at once, as the work of [Workspace.Share] may. So take it after ZeroGrads: a slice
+// that an earlier call gave holds what was there before, and what is written to it first is lost.
 func (n *Network) Grads() []float32 {
-	if n.zeroed {
-		n.zeroed = false
-		clear(n.grads)
+	if atomic.LoadUint32(&n.zeroed) != 0 {
+		clearing.Lock()
+		defer clearing.Unlock()
+		if n.zeroed != 0 {
+			clear(n.grads)
+			atomic.StoreUint32(&n.zeroed, 0)
+		}
 	}
 	return n.grads
 }
 
+// clearing is held by who clears the gradients of a network, whichever it is: a network is copied.
+var clearing sync.Mutex
+
 // ZeroGrads makes Grads zeros. Accumulate of two batches is faster after it than after clear(n.Grads()), as it does not
-// need the zeros in memory; the bits are the same.
-func (n *Network) ZeroGrads() { n.zeroed = true }
+// need the zeros in memory; the bits are the same. Only one goroutine may call it.
+func (n *Network) ZeroGrads() { n.zeroed = 1 }
 
 // Running is the flat vector of all running means and variances of batch norm, at the places that Info.Statistics says.
 func (n *Network) Running() []float32 { return n.running }
