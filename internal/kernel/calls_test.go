@@ -93,7 +93,7 @@ func channelLastCalls(s *Set, f arrays, call func(what string, do func())) {
 				call(fmt.Sprint("channel-last ", vecs, " vectors, ", c, " channels, finish ", i), func() { s.ChannelLast(&a) })
 			}
 		}
-		for _, c := range []int{1, 7, 8, 15, 16, 19, 40} {
+		for _, c := range []int{1, 7, 8, 10, 12, 14, 15, 16, 19, 40} {
 			width := s.NarrowOuts
 			size := (c + s.Lanes - 1) / s.Lanes * s.Lanes * width
 			a := ChannelLast{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)),
@@ -203,7 +203,7 @@ func winogradCalls(s *Set, f arrays, call func(what string, do func())) {
 
 // vectorCalls are the flat vectors, batch norm and changes of layout, for lengths that fill no vector.
 func vectorCalls(s *Set, f arrays, call func(what string, do func())) {
-	for _, n := range []int{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130} {
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130} {
 		a, b, c, d := f.floats(n), f.floats(n), f.floats(n), f.floats(n)
 		for what, do := range inOrder(map[string]func(){
 			"axpy": func() { s.Axpy(a, b, 2) }, "dot": func() { a[0] = float32(s.Dot(a, b)) },
@@ -228,7 +228,7 @@ func vectorCalls(s *Set, f arrays, call func(what string, do func())) {
 		}
 	}
 	for _, rows := range []int{1, 2, 3, 5} {
-		for _, cols := range []int{1, 3, 8, 13, 16, 17, 31, 42, 64, 67} {
+		for _, cols := range []int{1, 3, 4, 6, 8, 13, 16, 17, 31, 42, 64, 67} {
 			area := Area{Rows: rows, Cols: cols, RowStride: cols + 1}
 			x, y, g := f.floats(area.end()), f.floats(area.end()), f.floats(area.end())
 			for what, do := range inOrder(map[string]func(){
@@ -245,7 +245,7 @@ func vectorCalls(s *Set, f arrays, call func(what string, do func())) {
 		}
 	}
 	for _, n := range []int{1, 2, 3, 7} {
-		for _, c := range []int{1, 5, 8, 16, 19, 32, 48, 77} {
+		for _, c := range []int{1, 2, 4, 5, 6, 7, 8, 16, 19, 32, 48, 77} {
 			stride := c + 3
 			v := func() []float32 { return f.floats(c) }
 			x, y, g := f.floats((n-1)*stride+c), f.floats((n-1)*stride+c), f.floats((n-1)*stride+c)
