@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,10 +32,15 @@ func (f *function) lower() (err error) {
 			nodes, names = append(nodes, nil), append(names, string(n))
 		}
 	}
+	flags := "a label" // what AVX2's flags are of, where those of arm64 are not the same
 	for k := 0; k < len(nodes); k++ {
 		if nodes[k] == nil {
-			f.list = append(f.list, &instruction{label: names[k]})
+			f.list, flags = append(f.list, &instruction{label: names[k]}), "a label"
 			continue
+		}
+		if flags != "" && readsFlags(nodes[k]) {
+			return fmt.Errorf("%s: it reads the flags of %s, which arm64 does not have. Compare with CMPQ before it", text(nodes[k]),
+				flags)
 		}
 		var next *ir.Instruction
 		if k+1 < len(nodes) {
@@ -44,11 +50,29 @@ func (f *function) lower() (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", text(nodes[k]), err)
 		}
+		switch opcode := nodes[k].Opcode; {
+		case both, slices.Contains(flagless, opcode):
+			flags = opcode
+		case setsFlags(opcode):
+			flags = ""
+		}
 		if both {
 			k++
 		}
 	}
 	return nil
+}
+
+// flagless are the instructions that set flags for AVX2, and become instructions of arm64 that set none. Where one TEST
+// and the branch behind it become one instruction, it sets none either.
+var flagless = []string{"ADDQ", "INCQ", "ANDQ", "NEGQ", "IMULQ", "IMUL3Q", "SHLQ", "SHRQ", "XORQ", "XORL"}
+
+func setsFlags(opcode string) bool {
+	return opcode == "CMPQ" || opcode == "SUBQ" || opcode == "DECQ" || strings.HasPrefix(opcode, "TEST")
+}
+
+func readsFlags(i *ir.Instruction) bool {
+	return i.Opcode == "CMOVQEQ" || branches[i.Opcode] != "" && i.Opcode != "JMP"
 }
 
 func text(i *ir.Instruction) string {

@@ -116,11 +116,9 @@ func (f *function) instruction(i, next *ir.Instruction) (both bool, err error) {
 	case "TESTQ", "TESTB", "TESTL":
 		return f.test(i, next)
 	}
-	if len(ops) > 0 {
-		for _, o := range ops {
-			if _, ok := vectorID(o); ok {
-				return false, f.vectorInstruction(i)
-			}
+	for _, o := range ops {
+		if _, ok := vectorID(o); ok {
+			return false, f.vectorInstruction(i)
 		}
 	}
 	return false, f.generalInstruction(i)
@@ -212,6 +210,9 @@ func (f *function) generalInstruction(i *ir.Instruction) error {
 
 func (f *function) move(load string, from, to operand.Op) error {
 	if m, ok := to.(operand.Mem); ok {
+		if load != "MOVD" {
+			return errors.New("only eight bytes are stored")
+		}
 		v, err := f.argument(from, load)
 		p := f.place(m)
 		f.does("MOVD R%d, "+p.text(), append([]value{v}, p.uses()...)...)
