@@ -121,9 +121,9 @@ import (
 type Stepper interface {
 	// Gradient adds the direction of one step to Net.Grads, which are 0 before. One that writes there takes Grads anew: a
 	// slice of an earlier step may hold other values, and what is added to it may be lost. It is called Iterations times
-	// for each batch. b is the batch of [Replay.Incoming], augmented if Augment is set; it and all passes hold until Gradient
-	// returns. Of the stats Gradient fills Loss, Correct (rows of b that the network predicted correctly, -1 if it does
-	// not predict by its outputs) and Replay (rows replayed), as Accumulate does.
+	// for each batch. b is the batch of [Replay.Incoming], augmented if Augment is set; it and all passes hold until
+	// Gradient returns. Of the stats Gradient fills Loss, Correct (rows of b that the network predicted correctly, -1 if
+	// it does not predict by its outputs) and Replay (rows replayed), as Accumulate does.
 	//
 	// With an error that wraps [SkipStep] the optimiser makes no step, and the batch counts as learned. After any other
 	// error Observe returns it, and the learner is not used any more.
