@@ -242,7 +242,7 @@ func (c crashing) ends(t *testing.T, dir, what string, want map[string]any) {
 			g, _ := got[path].(*result.Result)
 			if g == nil {
 				t.Errorf("after %s, %s is missing", what, path)
-			} else if difference, same := result.Same(w, g); !same {
+			} else if difference, same := result.Same(experiment.Schema(), w, g); !same {
 				t.Errorf("after %s, %s: %s", what, path, difference)
 			}
 		case []byte:

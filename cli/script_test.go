@@ -22,6 +22,7 @@ import (
 	"ocl/internal/faulttest"
 	"ocl/internal/kernel"
 	"ocl/rng"
+	"ocl/run/experiment"
 	"ocl/run/result"
 )
 
@@ -128,7 +129,7 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	b, err := result.Read(ts.MkAbs(args[1]))
 	ts.Check(err)
-	if difference, same := result.Same(a, b); same == neg {
+	if difference, same := result.Same(experiment.Schema(), a, b); same == neg {
 		ts.Fatalf("same is %v: %s", same, difference)
 	}
 }

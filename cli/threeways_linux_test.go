@@ -193,7 +193,7 @@ runs: 3
 			got, err := result.Read(path)
 			if err != nil {
 				t.Error(err)
-			} else if difference, same := result.Same(want, got); !same {
+			} else if difference, same := result.Same(experiment.Schema(), want, got); !same {
 				t.Errorf("%s: %s", path, difference)
 			}
 		}

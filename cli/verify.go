@@ -148,7 +148,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	case err != nil:
 		return nil, err
 	}
-	differences, values, err := result.Compare(recorded, results[0])
+	differences, values, err := result.Compare(experiment.Schema(), recorded, results[0])
 	if err != nil {
 		return nil, err
 	}

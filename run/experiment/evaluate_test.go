@@ -66,7 +66,7 @@ func TestEvalEveryChangesNoBit(t *testing.T) {
 				want.Metrics.AverageAnytimeAccuracy)
 		}
 		got.Evaluations, got.Metrics.AverageAnytimeAccuracy, got.Key, got.Config.EvalEvery = nil, nil, want.Key, 0
-		if d, same := result.Same(want, got); !same {
+		if d, same := result.Same(Schema(), want, got); !same {
 			t.Errorf("%s: %s", name, d)
 		}
 		plans := plansOf(t, c)
@@ -210,7 +210,7 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 		t.Errorf("%d checkpoints in %d steps of long work", saves, worked)
 	}
 	want := mustRun(t, c, Options{})[0]
-	if d, same := result.Same(want, got); !same {
+	if d, same := result.Same(Schema(), want, got); !same {
 		t.Error(d)
 	}
 }
@@ -254,7 +254,7 @@ func TestCommonTestSet(t *testing.T) {
 		}
 		if again, err := result.Read(filepath.Join(o.Out, jobFolder(t, o.Out), ResultFile)); err != nil {
 			t.Error(err)
-		} else if d, same := result.Same(r, again); !same {
+		} else if d, same := result.Same(Schema(), r, again); !same {
 			t.Error(d)
 		}
 	}
@@ -339,13 +339,13 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 	}
 	for _, r := range []*result.Result{best, plain} {
 		again := mustRun(t, r.Config, Options{})[0]
-		if d, same := result.Same(r, again); !same {
+		if d, same := result.Same(Schema(), r, again); !same {
 			t.Errorf("%s: the run's own config makes another run: %s", r.Provenance.Kernel, d)
 		}
 	}
 	t.Setenv("OCL_KERNEL", "generic")
 	t.Setenv("OCL_CONV", "direct")
-	if d, same := result.Same(plain, run(func(*config.Config) {})); !same {
+	if d, same := result.Same(Schema(), plain, run(func(*config.Config) {})); !same {
 		t.Errorf("the environment makes another run than the config: %s", d)
 	}
 	x := mustOpen(t, best.Config, Options{})

@@ -52,7 +52,7 @@ func TestMeasuringChangesNoBit(t *testing.T) {
 		}
 		got.Incoming, got.Probe, got.Key, got.Config = nil, nil, want.Key, want.Config
 		got.Metrics.OnlineAccuracy, got.Metrics.NearFutureAccuracy, got.Metrics.ProbedAccuracy = nil, nil, nil
-		if d, same := result.Same(want, got); !same {
+		if d, same := result.Same(Schema(), want, got); !same {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

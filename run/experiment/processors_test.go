@@ -71,17 +71,8 @@ func TestAVX2ResultsEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := OpenRerun(t.Context(), made, "", Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := x.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, values, err := result.Compare(made, got[0])
-			if err != nil || len(d) > 0 || values < 10_000 {
-				t.Errorf("%d values are compared, of which differ %v (%v)", values, d, err)
+			if d, values := rerun(t, made, Options{}); len(d) > 0 || values < 10_000 {
+				t.Errorf("%d values are compared, of which differ %v", values, d)
 			}
 		})
 	}

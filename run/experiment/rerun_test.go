@@ -17,17 +17,9 @@ func TestRerun(t *testing.T) {
 	made := mustRun(t, one("er"), Options{Workers: 1})[0]
 	again := func(r *result.Result) []result.Difference {
 		t.Helper()
-		x, err := OpenRerun(t.Context(), r, "", Options{Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := x.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, values, err := result.Compare(r, got[0])
-		if err != nil || values < 100 {
-			t.Fatalf("%d values are compared: %v", values, err)
+		d, values := rerun(t, r, Options{Workers: 2})
+		if values < 100 {
+			t.Fatalf("%d values are compared", values)
 		}
 		return d
 	}

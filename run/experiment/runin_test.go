@@ -42,7 +42,7 @@ func TestRunIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if difference, same := result.Same(want[0], got); !same {
+	if difference, same := result.Same(Schema(), want[0], got); !same {
 		t.Error(difference)
 	}
 	unlock()

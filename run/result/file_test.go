@@ -355,7 +355,7 @@ func checkParsed(t *testing.T, text []byte) {
 	if err != nil {
 		t.Fatalf("written but not read again: %v", err)
 	}
-	if d, same := Same(r, back); !same {
+	if d, same := Same(nil, r, back); !same {
 		t.Errorf("written and read it differs: %s", d)
 	}
 	if third, err := Encode(back); err != nil || !bytes.Equal(third, again) {

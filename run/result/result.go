@@ -95,6 +95,9 @@ type Method struct {
 	Citation string         `json:"citation"`
 }
 
+// UnknownRevision is the revision of a program whose build does not say one.
+const UnknownRevision = "unknown"
+
 // Provenance says on what the numbers depend besides the config, and where and when they were made.
 type Provenance struct {
 	// version of ocl; like the times, processor and command "" in older files

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,14 +34,16 @@ type Difference struct {
 func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Key, d.A, d.B) }
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
-// that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
-// by the bits of the kernels ([samebits.Same]) and the convolution that were used. A result without a key, without
+// that differs, with both values, and all keys of the configs that differ. Configs and options are compared by meaning,
+// and engines by the bits of the kernels ([samebits.Same]) and the convolution that were used. An option that a result
+// lacks has the value of its config, or its default in the catalogue, which may be nil. A result without a key, without
 // counts of the memory by task, without names of tasks, or without a calibration counts as having the other's.
-func Same(a, b *Result) (difference string, same bool) {
-	if a.Config.Canonical() != b.Config.Canonical() {
+func Same(catalogue *config.Schema, a, b *Result) (difference string, same bool) {
+	catalogue = cmp.Or(catalogue, new(config.Schema))
+	if catalogue.Canonical(a.Config) != catalogue.Canonical(b.Config) {
 		return "config: " + config.Difference(a.Config, b.Config), false
 	}
-	differences, _, err := Compare(a, b)
+	differences, _, err := Compare(catalogue, a, b)
 	switch {
 	case err != nil:
 		return err.Error(), false
@@ -53,10 +56,13 @@ func Same(a, b *Result) (difference string, same bool) {
 // Compare lists all keys but those of the configs in which two results differ, except for the keys that say where and
 // when they were made. values is the number of texts, numbers, true, false and null that were compared. It compares as
 // [Same] does.
-func Compare(a, b *Result) (differences []Difference, values int, err error) {
+func Compare(catalogue *config.Schema, a, b *Result) (differences []Difference, values int, err error) {
+	catalogue = cmp.Or(catalogue, new(config.Schema))
 	var trees [2]any
 	for i, r := range []*Result{a, b} {
-		text, err := json.Marshal(r)
+		whole := *r
+		whole.Method.Options = r.options(catalogue)
+		text, err := json.Marshal(&whole)
 		if err == nil {
 			d := json.NewDecoder(strings.NewReader(string(text)))
 			d.UseNumber()
@@ -79,6 +85,18 @@ func Compare(a, b *Result) (differences []Difference, values int, err error) {
 	}}
 	c.compare("", trees[0], trees[1])
 	return c.differences, c.values, nil
+}
+
+// options returns the options of the method of a result. One that the result lacks has the value of its config, or its
+// default in the catalogue.
+func (r *Result) options(catalogue *config.Schema) map[string]any {
+	name := r.Method.Name
+	own := map[string]any{}
+	maps.Copy(own, r.Config.Method[name])
+	maps.Copy(own, r.Method.Options)
+	c := config.Config{Methods: []string{name}, Method: map[string]map[string]any{name: own}}
+	maps.Copy(own, catalogue.Resolved(c).Method[name])
+	return own
 }
 
 // laterMetric says whether a key is that of a metric that older results lack, and one of two results lacks it.

@@ -3,10 +3,12 @@ package result
 import (
 	"strings"
 	"testing"
+
+	"ocl/config"
 )
 
 func TestSame(t *testing.T) {
-	if d, same := Same(example(), example()); !same || d != "" {
+	if d, same := Same(nil, example(), example()); !same || d != "" {
 		t.Errorf("a result is not the same as itself: %s", d)
 	}
 	// Where and when it was made is no part of it.
@@ -20,7 +22,7 @@ func TestSame(t *testing.T) {
 	r.Key = "" // from before there were keys
 	r.Memory.TaskCounts = nil
 	for _, pair := range [][2]*Result{{example(), r}, {r, example()}} {
-		if d, same := Same(pair[0], pair[1]); !same {
+		if d, same := Same(nil, pair[0], pair[1]); !same {
 			t.Errorf("where and when count: %s", d)
 		}
 	}
@@ -30,19 +32,38 @@ func TestSame(t *testing.T) {
 		return r
 	}
 	for _, pair := range [][2]*Result{{example(), named()}, {named(), example()}} { // from before tasks had names
-		if d, same := Same(pair[0], pair[1]); !same {
+		if d, same := Same(nil, pair[0], pair[1]); !same {
 			t.Errorf("names count where there are none: %s", d)
 		}
 	}
 	other := named()
 	other.Stream.Tasks[0].Name = "autumn"
-	if d, same := Same(named(), other); same || d != `stream.tasks[0].name is "spring" and "autumn"` {
+	if d, same := Same(nil, named(), other); same || d != `stream.tasks[0].name is "spring" and "autumn"` {
 		t.Errorf("other names: %q", d)
 	}
 	neon := example()
 	neon.Provenance.Kernel, neon.Provenance.Architecture = "neon", "arm64"
-	if d, same := Same(example(), neon); !same { // it has the bits of AVX2
+	if d, same := Same(nil, example(), neon); !same { // it has the bits of AVX2
 		t.Errorf("results of kernels with the same bits: %s", d)
+	}
+	// An option that is younger than a result has its default there, or what the config says.
+	gated := &config.Schema{Catalogue: config.Catalogue{Methods: []config.Method{{Name: "er",
+		Options: []config.Option{{Name: "gate", Default: "batch"}}}}}}
+	older, newer := example(), example()
+	older.Method.Options, older.Config.Method = map[string]any{}, nil
+	newer.Method.Options, newer.Config.Method = map[string]any{"gate": "batch"}, nil
+	for _, pair := range [][2]*Result{{older, newer}, {newer, older}} {
+		if d, same := Same(gated, pair[0], pair[1]); !same {
+			t.Errorf("an option with its default is another one: %s", d)
+		}
+	}
+	newer.Method.Options["gate"] = "class"
+	if d, same := Same(gated, older, newer); same || d != `method.options.gate is "batch" and "class"` {
+		t.Errorf("another value than the default: %q", d)
+	}
+	older.Config.Method = map[string]map[string]any{"er": {"gate": "class"}}
+	if d, _, err := Compare(gated, older, newer); err != nil || len(d) > 0 {
+		t.Errorf("an option that the config has: %v (%v)", d, err)
 	}
 	quarter := 0.25
 	for _, c := range []struct {
@@ -67,10 +88,10 @@ func TestSame(t *testing.T) {
 	} {
 		r := example()
 		c.change(r)
-		if d, same := Same(example(), r); same || !strings.HasPrefix(d, c.want) {
+		if d, same := Same(nil, example(), r); same || !strings.HasPrefix(d, c.want) {
 			t.Errorf("got  %q\nwant %q", d, c.want)
 		}
-		if d, same := Same(r, example()); same || d == "" {
+		if d, same := Same(nil, r, example()); same || d == "" {
 			t.Errorf("the other way round: %q, want a difference like %q", d, c.want)
 		}
 	}

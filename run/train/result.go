@@ -138,7 +138,7 @@ func revision(given string) string {
 	if modified {
 		return revision + "+dirty"
 	}
-	return cmp.Or(revision, "unknown")
+	return cmp.Or(revision, result.UnknownRevision)
 }
 
 // SkippedText names the tasks that are left out because images are absent or cannot be read; "" means none.

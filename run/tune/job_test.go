@@ -53,7 +53,7 @@ func TestJobs(t *testing.T) {
 			}
 			place := experiment.RunIn{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
 			got, stops := runStopped(t, j, chosen, place, x)
-			if difference, same := result.Same(want[i], got); !same {
+			if difference, same := result.Same(experiment.Schema(), want[i], got); !same {
 				t.Errorf("run %d differs: %s", i, difference)
 			}
 			if least := map[bool]int{false: 3, true: 1}[chosen != nil]; stops < least {

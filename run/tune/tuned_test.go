@@ -57,7 +57,7 @@ func TestTuned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if difference, same := result.Same(want[0], r); !same {
+		if difference, same := result.Same(experiment.Schema(), want[0], r); !same {
 			t.Errorf("run %d is not the plain run with the chosen values: %s", i, difference)
 		}
 		if n := len(r.Stream.Tasks); n != 8 || r.Config.Tune != (config.Tune{}) {

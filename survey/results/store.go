@@ -213,7 +213,7 @@ func (s *shelf) put(r *result.Result, name string) (string, error) {
 			continue // the same run, for its seconds
 		}
 		what := "with the same numbers, made at another time or place"
-		if difference, same := result.Same(there.Result, r); !same {
+		if difference, same := result.Same(experiment.Schema(), there.Result, r); !same {
 			what = "with other numbers (" + difference + ")"
 		}
 		return "", fmt.Errorf("%s has another result of the same run, %s. Remove one of the two", there.file, what)
@@ -229,8 +229,17 @@ func (s *shelf) put(r *result.Result, name string) (string, error) {
 	return name + " is new", nil
 }
 
-// keepResult writes a result to a file in the form of those below results/.
+// keepResult writes a result to a file in the form of those below results/. It refuses one whose program nobody can
+// build again.
 func keepResult(r *result.Result, path string) error {
+	switch revision := r.Provenance.Revision; {
+	case revision == "" || revision == result.UnknownRevision:
+		return errors.New("the program that made it does not say its revision, so nobody can build it again. " +
+			"Build ocl in a clone (`go build -buildvcs=true ./cmd/ocl`), and run it again with that program")
+	case strings.HasSuffix(revision, "+dirty"):
+		return fmt.Errorf("the program that made it has the revision %s, so nobody can build it again. Commit the changes, build ocl, and run it again",
+			revision)
+	}
 	text, err := packed(r)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func TestStoreStudy(t *testing.T) {
 	}
 	if kept, err := result.Read(filepath.Join(root, "survey", "results", plain)); err != nil {
 		t.Error(err)
-	} else if difference, same := result.Same(kept, committed(t, plain)); !same {
+	} else if difference, same := result.Same(experiment.Schema(), kept, committed(t, plain)); !same {
 		t.Errorf("the kept result is another one: %s", difference)
 	}
 	before, err := os.ReadFile(filepath.Join(root, "survey", "results", plain))
@@ -221,5 +221,12 @@ func TestStoreFile(t *testing.T) {
 	r.Stream.Notes = []string{"/home/me/list.csv"}
 	if err := keepResult(r, filepath.Join(dir, "c.json.gz")); err == nil || !strings.Contains(err.Error(), "/home/me") {
 		t.Errorf("a result with a path gives %v", err)
+	}
+	for _, revision := range []string{"", "unknown", "0fcc28b+dirty"} {
+		r := committed(t, "cifar100/methods/er-m5000-s1.json.gz")
+		r.Provenance.Revision = revision
+		if err := keepResult(r, filepath.Join(dir, "d.json.gz")); err == nil || !strings.Contains(err.Error(), "build it again") {
+			t.Errorf("a result of the revision %q gives %v", revision, err)
+		}
 	}
 }

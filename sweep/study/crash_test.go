@@ -221,7 +221,7 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if difference, same := result.Same(a, b); !same || keyOf(a) != j.Key || keyOf(b) != j.Key {
+		if difference, same := result.Same(experiment.Schema(), a, b); !same || keyOf(a) != j.Key || keyOf(b) != j.Key {
 			t.Errorf("%s: %s", j.Folder, difference)
 		}
 	}
