@@ -71,7 +71,8 @@ func smallResult(t *testing.T, name, file string) *result.Result {
 		t.Fatal(err)
 	}
 	_, err = z.Write(text)
-	if err := errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b.Bytes(), 0o666)); err != nil {
+	err = errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b.Bytes(), 0o666))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return r

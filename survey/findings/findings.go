@@ -142,7 +142,7 @@ func judge(s *paper.Study, claims []Claim) []Finding {
 	var all []Finding
 	for _, c := range claims {
 		for _, b := range c.Benchmarks {
-			parts := e.answer(c.parts(b))
+			parts := e.answer(c.Title, c.parts(b))
 			all = append(all, Finding{Claim: c, Benchmark: b, Verdict: verdictOf(parts), Parts: parts})
 		}
 	}

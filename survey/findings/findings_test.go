@@ -88,9 +88,21 @@ func with(change func(*result.Result), a arm, accuracies ...float64) (all []made
 	return all
 }
 
-// check judges a claim on a benchmark by made-up results and one more, of a method that no claim is about, so that
-// there is always one.
+// check judges a claim on a benchmark by made-up results, beside no other claim.
 func check(t *testing.T, claim string, all ...[]made) Finding {
+	t.Helper()
+	title, benchmark, _ := strings.Cut(claim, " / ")
+	for _, f := range judge(studyOf(t, all...), slices.DeleteFunc(Claims(), func(c Claim) bool { return c.Title != title })) {
+		if f.Benchmark == benchmark {
+			return f
+		}
+	}
+	t.Fatalf("there is no claim %s", claim)
+	return Finding{}
+}
+
+// studyOf has made-up results and one more, of a method that no claim is about, so that there is always one.
+func studyOf(t *testing.T, all ...[]made) *paper.Study {
 	t.Helper()
 	dir := t.TempDir()
 	for i, m := range append(slices.Concat(all...),
@@ -111,14 +123,7 @@ func check(t *testing.T, claim string, all ...[]made) Finding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	title, benchmark, _ := strings.Cut(claim, " / ")
-	for _, f := range judge(s, slices.DeleteFunc(Claims(), func(c Claim) bool { return c.Title != title })) {
-		if f.Benchmark == benchmark {
-			return f
-		}
-	}
-	t.Fatalf("there is no claim %s", claim)
-	return Finding{}
+	return s
 }
 
 const (
@@ -328,25 +333,73 @@ func TestOtherProtocols(t *testing.T) {
 	}
 }
 
-// TestKernelsAreNotMixed: runs of different kernels are not compared, and a part says so. Runs of other kernels than
-// the studies' are.
-func TestKernelsAreNotMixed(t *testing.T) {
+// TestKernels: runs of one method with different kernels are not compared, and a part says so; runs of two methods are.
+// A seed of equal kernels goes before one of the studies' kernels.
+func TestKernels(t *testing.T) {
 	c := survey.CIFAR100
-	er, gss := of(c, "er", "none", 5000), of(c, "gss", "none", 5000)
-	p := check(t, "GSS stays below ER"+onCIFAR, runs(er, 20, 21, 22), with(from("avx512"), gss, 10, 11.1, 12.1)).Parts[1]
-	if p.Verdict != Undecided || p.Why != "only runs of different kernels" || p.Seeds != 0 {
-		t.Errorf("avx2 and avx512: %+v", p)
+	er, rv, gss := of(c, "er", "none", 5000), of(c, "er", "rv", 5000), of(c, "gss", "none", 5000)
+	const helps, ahead = "Review helps with a large memory" + onCIFAR, "GSS stays below ER" + onCIFAR
+	part := func(claim string, all ...[]made) Part {
+		t.Helper()
+		parts := check(t, claim, all...).Parts
+		i := slices.IndexFunc(parts, func(p Part) bool {
+			return p.What == "ER + RV > ER, M = 5,000" || p.What == "ER > GSS, M = 5,000"
+		})
+		return parts[max(i, 0)]
 	}
-	p = check(t, "GSS stays below ER"+onCIFAR, runs(er, 20, 21, 22), runs(gss, 10, 11.1),
-		[]made{{gss, 3, 12.1, from("avx512")}}).Parts[1]
+	p := part(helps, runs(er, 10, 11, 12.1), with(from("avx512"), rv, 20, 21, 22))
+	if p.Verdict != Undecided || p.Why != "only runs of different kernels" || p.Seeds != 0 {
+		t.Errorf("a trick, avx2 and avx512: %+v", p)
+	}
+	p = part(helps, runs(rv, 20, 21, 22), runs(er, 10, 11.1), []made{{er, 3, 12.1, from("avx512")}})
 	if p.Verdict != Undecided || p.Why != "two seeds with the same kernels" || p.Seeds != 2 ||
 		p.Kernels != "avx2, winograd" {
-		t.Errorf("a seed with other kernels: %+v", p)
+		t.Errorf("a trick, a seed with other kernels: %+v", p)
 	}
-	p = check(t, "GSS stays below ER"+onCIFAR, with(from("avx512"), er, 20, 21, 22),
-		with(from("avx512"), gss, 10, 11.1, 12.1)).Parts[1]
+	p = part(helps, with(from("avx512"), rv, 20, 21, 22), with(from("avx512"), er, 10, 11, 12.1))
 	if p.Verdict != Holds || p.Kernels != "avx512, winograd" {
-		t.Errorf("avx512 alone: %+v", p)
+		t.Errorf("a trick, avx512 alone: %+v", p)
+	}
+	p = part(ahead, runs(er, 20, 21, 22), with(from("avx512"), gss, 10, 11, 12.1))
+	if p.Verdict != Holds || p.Seeds != 3 || p.Kernels != "avx2, winograd; avx512, winograd" {
+		t.Errorf("two methods, avx2 and avx512: %+v", p)
+	}
+	p = part(ahead, runs(er, 40, 41, 42), with(from("avx512"), er, 20, 21, 22), with(from("avx512"), gss, 10, 11, 12.1))
+	if p.Verdict != Holds || p.Kernels != "avx512, winograd" || !strings.HasPrefix(p.Ours, "+10.0") {
+		t.Errorf("two methods, one of them with both: %+v", p)
+	}
+}
+
+// TestOneComparisonOneVerdict: a comparison that two claims make counts in the family of the first one.
+func TestOneComparisonOneVerdict(t *testing.T) {
+	c := survey.CIFAR100
+	var all [][]made
+	for _, m := range sizes {
+		a := of(c, "er", config.ClassifierNCM, m)
+		a.spec.Classifier = config.ClassifierHead
+		all = append(all, runs(of(c, "er", "lb", m), 20.1, 21, 22), with(func(r *result.Result) {
+			r.Classifiers = map[string]result.Classifier{config.ClassifierNCM: {Accuracy: r.Accuracy,
+				Metrics: result.Metrics{AverageAccuracy: ptr(0.2 + 0.01*float64(r.Config.Seed%2))}}}
+		}, a, 10, 11, 12))
+	}
+	seen := map[string]Part{}
+	shared := 0
+	for _, f := range judge(studyOf(t, all...), Claims()) {
+		for _, p := range f.Parts {
+			first, there := seen[f.Benchmark+p.What]
+			if seen[f.Benchmark+p.What] = p; p.As == "" {
+				continue
+			}
+			if math.IsNaN(p.P) {
+				continue
+			}
+			if shared++; !there || p.Verdict != first.Verdict || p.P != first.P || p.Ours != first.Ours {
+				t.Errorf("%s of %q is %+v, and %+v before", p.What, f.Claim.Title, p, first)
+			}
+		}
+	}
+	if shared < 3 {
+		t.Errorf("%d comparisons of two claims", shared)
 	}
 }
 

@@ -19,16 +19,19 @@ import (
 // decides these, all of a claim together: a part that orders holds or fails by the sign of the mean; one that says that
 // values are alike holds if they are less than a margin from the limit, and fails if they are more. A part that says of
 // each run that something is so holds if it is so with each seed, and fails if it is with none; it is no test of
-// chance. No part is decided by fewer than [compare.LeastSeeds] seeds.
+// chance. No part is decided by fewer than [compare.LeastSeeds] seeds. A comparison that several claims make counts in
+// the family of the first one alone, so that it has one verdict.
 type Part struct {
 	What      string
 	Verdict   Verdict
 	Why       string // it is undecided; "" of all others
 	Ours      string // what our results show, in words; "" without one
 	Published string // the paper's figure for the same; "" where it has none
-	Seeds     int
-	Kernels   string // of the runs, such as "avx2, winograd"
-	P         float64
+	// title of the claim before that asks the same. Its verdict and probabilities are this part's too; "" of all others
+	As      string
+	Seeds   int
+	Kernels string // of the runs, such as "avx2, winograd"
+	P       float64
 	// probabilities after Holm's correction: of the paired t-test, and of the sign-flip test; NaN where there is none
 	SignFlip float64
 	Paths    []string
@@ -73,12 +76,17 @@ type sample struct {
 	runs   []*paper.Run
 }
 
-// answer answers the questions of a claim.
-func (e *evidence) answer(list []question) []Part {
+// answer answers the questions of the claim of that title.
+func (e *evidence) answer(title string, list []question) []Part {
 	parts := make([]Part, len(list))
 	var asked []compare.Question
 	var at []int
 	for i, q := range list {
+		if known, there := e.answered[q.comparison()]; there {
+			known.What = q.what
+			parts[i] = known
+			continue
+		}
 		samples, others := e.samples(q)
 		parts[i] = q.part(samples, others)
 		if q.rule != each {
@@ -88,33 +96,55 @@ func (e *evidence) answer(list []question) []Part {
 	for k, c := range compare.Family(asked) {
 		list[at[k]].decide(&parts[at[k]], c)
 	}
+	for i, q := range list {
+		if key := q.comparison(); key != "" && parts[i].As == "" {
+			known := parts[i]
+			known.As = title
+			e.answered[key] = known
+		}
+	}
 	return parts
 }
 
+// comparison is a key of what a question compares, "" if it is no comparison, or one that a function makes.
+func (q question) comparison() string {
+	if q.rule == each || q.value != nil {
+		return ""
+	}
+	key := fmt.Sprint(q.rule, q.limit, q.margin)
+	for _, t := range q.terms {
+		key += fmt.Sprint("; ", t.arm.spec, t.arm.changes, t.name, t.classifier)
+	}
+	return key
+}
+
 // samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run
-// of it with the same kernels. others counts the seeds for which the terms have only runs with different kernels.
+// of it with the same kernels, or if the terms may have different ones. others counts the seeds for which the terms
+// have only runs with different kernels, and may not.
 func (e *evidence) samples(q question) (list []sample, others int) {
 	type key struct {
 		seed   uint64
 		engine compare.Engine
 	}
 	found := map[key]*sample{}
-	seeds := map[uint64]int{} // terms that have it
+	mixed := map[uint64]*sample{} // of each term the run of the kernels that count
 	for i, t := range q.terms {
-		has := map[uint64]bool{}
+		best := map[uint64]*paper.Run{}
 		for _, r := range e.runs(t.arm, t.measure) {
 			k := key{r.Seed, t.engine(r)}
 			if found[k] == nil {
 				found[k] = &sample{seed: r.Seed, engine: k.engine}
 			}
-			if s := found[k]; len(s.x) == i {
-				v, _ := t.of(r)
-				s.x, s.steps, s.runs = append(s.x, v), append(s.steps, t.step(r)), append(s.runs, r)
+			found[k].add(i, t, r)
+			if old := best[r.Seed]; old == nil || k.engine.Compare(t.engine(old)) < 0 {
+				best[r.Seed] = r
 			}
-			has[r.Seed] = true
 		}
-		for seed := range has {
-			seeds[seed]++
+		for seed, r := range best {
+			if mixed[seed] == nil {
+				mixed[seed] = &sample{seed: seed, engine: t.engine(r)}
+			}
+			mixed[seed].add(i, t, r)
 		}
 	}
 	of := map[uint64]sample{} // the one that counts
@@ -123,8 +153,12 @@ func (e *evidence) samples(q question) (list []sample, others int) {
 			of[k.seed] = *s
 		}
 	}
-	for seed, n := range seeds {
-		if _, there := of[seed]; !there && n == len(q.terms) {
+	for seed, s := range mixed {
+		switch _, there := of[seed]; {
+		case there || len(s.x) < len(q.terms):
+		case q.mixes():
+			of[seed] = *s
+		default:
 			others++
 		}
 	}
@@ -133,6 +167,21 @@ func (e *evidence) samples(q question) (list []sample, others int) {
 	}
 	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.seed, b.seed) })
 	return list, others
+}
+
+// add takes a run for the i-th term of a question, if the terms before it have one, and it has none.
+func (s *sample) add(i int, t term, r *paper.Run) {
+	if len(s.x) != i {
+		return
+	}
+	v, _ := t.of(r)
+	s.x, s.steps, s.runs = append(s.x, v), append(s.steps, t.step(r)), append(s.runs, r)
+}
+
+// mixes says whether the terms of a question may have different kernels: two methods share no rounding.
+func (q question) mixes() bool {
+	return len(q.terms) == 2 && q.terms[0].arm.spec.Method != q.terms[1].arm.spec.Method &&
+		!q.terms[0].machine && !q.terms[1].machine
 }
 
 // valueOf is the value of a seed.
@@ -159,10 +208,10 @@ func (q question) part(samples []sample, others int) Part {
 	var engines, words []string
 	so := 0
 	for _, s := range samples {
-		if name := s.engine.String(); !slices.Contains(engines, name) {
-			engines = append(engines, name)
-		}
-		for _, r := range s.runs {
+		for i, r := range s.runs {
+			if name := q.terms[i].engine(r).String(); !slices.Contains(engines, name) {
+				engines = append(engines, name)
+			}
 			if !slices.Contains(p.Paths, r.Path) {
 				p.Paths = append(p.Paths, r.Path)
 			}

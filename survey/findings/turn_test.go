@@ -163,7 +163,7 @@ type world struct {
 
 func newWorld(engines ...compare.Engine) *world {
 	w := &world{runs: map[string][]*paper.Run{}}
-	w.engines, w.changed = engines, w.runs
+	w.engines, w.changed, w.answered = engines, w.runs, map[string]Part{}
 	w.find = func(spec paper.Spec, need paper.Need) (runs []*paper.Run, settings string) {
 		for _, r := range w.runs[changedKey(spec, nil)] {
 			if need(r) && !slices.ContainsFunc(runs, func(other *paper.Run) bool { return other.Seed == r.Seed }) {
@@ -266,7 +266,7 @@ func canTurnOut(list []question, i int, benchmark string, want Verdict) error {
 		}
 		w := newWorld(compare.StudyEngine)
 		w.show(q, x, benchmark)
-		if p := w.answer(list)[i]; p.Verdict != want || p.Seeds != seedsOfWorld || p.Kernels != "avx2, winograd" &&
+		if p := w.answer("", list)[i]; p.Verdict != want || p.Seeds != seedsOfWorld || p.Kernels != "avx2, winograd" &&
 			!strings.HasPrefix(p.Kernels, "avx2, winograd on ") {
 			return fmt.Errorf("%s %s: with %v it is %+v", p.What, want, x, p)
 		}

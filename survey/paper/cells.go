@@ -2,11 +2,13 @@ package paper
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/count"
 	"ocl/run/metric"
 	"ocl/run/metric/compare"
 	"ocl/run/result"
@@ -343,6 +345,18 @@ func (c Counts) Sum() int {
 		sum += n
 	}
 	return sum
+}
+
+// String says how many cells have which verdict. Those that no cell has are left out, but for the first three.
+func (c Counts) String() string {
+	words := []string{fmt.Sprintf("%d agree", c[Agrees]), fmt.Sprintf("%d differ", c[Differs]),
+		fmt.Sprintf("%d are undecided", c[Undecided])}
+	for _, v := range []Verdict{Undecidable, NotRun} {
+		if c[v] > 0 {
+			words = append(words, fmt.Sprintf("%d are %s", c[v], v))
+		}
+	}
+	return count.And(words)
 }
 
 // countMeasured counts cells, without those that repeat a cell of another table, and of these those that were measured.

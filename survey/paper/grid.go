@@ -190,8 +190,7 @@ func gridNotes(cells []*Cell) []string {
 	}
 	text := fmt.Sprintf("Measured: %d of %s, by %s", measured, count.Of(all, "cell"), count.Of(len(runs), "run"))
 	if counts.Sum() > 0 {
-		text += fmt.Sprintf("; %d agree, %d differ, %d are undecided, %d are not run", counts[Agrees], counts[Differs],
-			counts[Undecided], counts[NotRun])
+		text += fmt.Sprintf("; %s", counts)
 	}
 	if repeats := len(cells) - all; repeats > 0 {
 		text += fmt.Sprintf(". %s of other tables are not counted again", count.Of(repeats, "cell"))

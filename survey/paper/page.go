@@ -104,11 +104,10 @@ func firstCells(rows []row) (names []string) {
 // Headline is the answer in one line.
 func (p *paper) Headline() string {
 	counts := CountVerdicts(p.cells())
-	if counts[Agrees]+counts[Differs]+counts[Undecided] == 0 {
+	if _, measured := countMeasured(p.cells()); measured == 0 {
 		return "No cell of the survey was run"
 	}
-	return fmt.Sprintf("Of the survey's cells %d agree, %d differ, %d are undecided", counts[Agrees], counts[Differs],
-		counts[Undecided])
+	return fmt.Sprintf("Of the survey's cells %s", counts)
 }
 
 // Measured are the lines with a value, and Unmeasured the others.
@@ -142,15 +141,15 @@ func (p *paper) Answer() string {
 	all := p.cells()
 	cells, measured := countMeasured(all)
 	counts := CountVerdicts(all)
-	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of all cells have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
-		measured, count.Of(cells, "cell"), count.Of(len(p.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs],
-		counts[Undecided], counts[NotRun])
+	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of all cells have a published interval: %s.",
+		measured, count.Of(cells, "cell"), count.Of(len(p.Runs), "run"), counts.Sum(), counts)
 }
 
 // Rule says what the verdicts mean.
 func (p *paper) Rule() string {
 	return fmt.Sprintf("A cell agrees if the 90 %% interval of the difference lies within ± %d points and ± a fifth of the published value, with at least three runs. "+
-		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.",
+		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set, also with at least three runs. "+
+		"It is undecidable if the published interval alone is too wide for any number of runs to agree. Else it is undecided.",
 		near, 100*level)
 }
 

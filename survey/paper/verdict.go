@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/internal/count"
 	"ocl/run/metric"
 	"ocl/run/metric/compare"
 )
@@ -17,15 +16,19 @@ type Verdict string
 // The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no
 // interval, such as a time.
 const (
-	Agrees    Verdict = "agrees"
-	Differs   Verdict = "differs"
-	Undecided Verdict = "undecided"
-	NotRun    Verdict = "not run"
-	NoVerdict Verdict = ""
+	Agrees      Verdict = "agrees"
+	Differs     Verdict = "differs"
+	Undecided   Verdict = "undecided"
+	Undecidable Verdict = "undecidable"
+	NotRun      Verdict = "not run"
+	NoVerdict   Verdict = ""
 )
 
 // Verdicts are those that are counted.
-func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun} }
+func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, Undecidable, NotRun} }
+
+// FormerVerdicts are those that a cell with runs had by the former rule.
+func FormerVerdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided} }
 
 // The rule of the verdicts. The head of survey/studies/confirmation.yaml states it too, and a test holds the two
 // together.
@@ -33,25 +36,26 @@ const (
 	level  = compare.Level // of each of the two one-sided tests, and of the test of a difference after Holm's correction
 	near   = 2             // points: means that are further apart do not agree
 	nearBy = 5             // nor do means that are further apart than this part of the published one: a fifth
-	// decisive is the least number of runs whose own spread decides anything.
+	// decisive is the least number of runs that decide anything.
 	decisive = compare.LeastSeeds
 )
 
 // Judgement is the verdict on a cell and what it follows from. Numbers that it does not need are NaN.
 type Judgement struct {
 	// Verdict is Agrees if two one-sided tests at 5 % say that our mean is within Margin of the published one. It is
-	// Differs if the cell does not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree,
-	// nor do runs of which one diverged.
+	// Differs if the cell does not agree and PHolm is at most 5 %. Fewer than three runs do neither, and runs of which one
+	// diverged do not agree. Of the others a cell is Undecidable if no number of runs could agree, because the published
+	// interval alone is too wide, NotRun without a run, and else Undecided.
 	Verdict Verdict
-	Note    string // what a reader should know of the verdict, such as whose spread it has
+	Note    string // what a reader should know of the verdict, such as how many runs have other kernels
 	Margin  float64
 	// end of the 90 % interval of our mean minus the published one; within ± Margin both one-sided tests say that it is
 	// near
 	Low  float64
 	High float64
 	P    float64 // of Welch's two-sided test that the means are the same
-	// P with Holm's correction over the cells of the table and data set that have runs, each in the first table that has
-	// it
+	// P with Holm's correction over the cells of the table and data set that have three runs, each in the first table that
+	// has it
 	PHolm float64
 	// Former is the verdict by the rule that held until this one: a cell agreed if the 95 % intervals overlapped and the
 	// means differed by less than 2 points, and differed if the intervals did not overlap.
@@ -93,27 +97,37 @@ func (s *Study) judge(cells []*Cell) {
 func judgeFamily(family []*Cell) {
 	var p []float64
 	for _, c := range family {
-		c.test(family)
+		c.test()
 		p = append(p, c.P)
 	}
 	for i, adjusted := range compare.Holm(p) {
 		c := family[i]
 		c.PHolm = adjusted
 		switch {
-		case len(c.Runs) == 0:
-			c.Verdict = NotRun
-		case c.Ours.N >= decisive && c.Diverged() == 0 && math.Max(-c.Low, c.High) < c.Margin:
+		case c.Diverged() == 0 && math.Max(-c.Low, c.High) < c.Margin:
 			c.Verdict = Agrees
 		case c.PHolm <= level:
 			c.Verdict = Differs
+		case c.undecidable():
+			c.Verdict = Undecidable
+		case len(c.Runs) == 0:
+			c.Verdict = NotRun
 		default:
 			c.Verdict = Undecided
 		}
 	}
 }
 
-// test compares our mean with the published one. With too few runs the spread is that of the other cells of the family.
-func (c *Cell) test(family []*Cell) {
+// undecidable says whether a mean without any error could not be shown to be within the margin, even if it were the
+// published one.
+func (c *Cell) undecidable() bool {
+	theirs := benchmark(c.Spec.Benchmark).Runs
+	alone := metric.Welch(0, 0, 1, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
+	return alone.Half(1-level) >= c.Margin
+}
+
+// test compares our mean with the published one, if there are enough runs. Else its numbers stay NaN.
+func (c *Cell) test() {
 	var notes []string
 	if others := c.otherKernels(); len(others) > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s with other kernels (%s)", len(others), runsText(len(c.Runs), 0),
@@ -122,37 +136,15 @@ func (c *Cell) test(family []*Cell) {
 	if n := c.Diverged(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s diverged", n, runsText(len(c.Runs), 0)))
 	}
+	c.Note = strings.Join(notes, "; ")
 	n := c.Ours.N
-	deviation, freedom := metric.ErrorOf(c.Ours.Half, n)*math.Sqrt(float64(n)), float64(n-1)
-	if n < decisive && n > 0 {
-		var cells int
-		deviation, freedom, cells = pooled(family)
-		if cells == 0 {
-			notes = append(notes, "no spread: no cell of the table has three runs")
-		} else {
-			notes = append(notes, "spread pooled from "+count.Of(cells, "cell"))
-		}
+	if n < decisive {
+		return
 	}
 	theirs := benchmark(c.Spec.Benchmark).Runs
-	d := metric.Welch(c.Difference(), deviation/math.Sqrt(float64(n)), freedom,
+	d := metric.Welch(c.Difference(), metric.ErrorOf(c.Ours.Half, n), float64(n-1),
 		metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
 	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
-	c.Note = strings.Join(notes, "; ")
-}
-
-// pooled is the standard deviation of the runs of those cells of a family that have enough, its degrees of freedom, and
-// how many they are.
-func pooled(family []*Cell) (deviation, freedom float64, cells int) {
-	squares := 0.0
-	for _, c := range family {
-		if n := c.Ours.N; n >= decisive {
-			e := metric.ErrorOf(c.Ours.Half, n)
-			squares += float64(n-1) * float64(n) * e * e
-			freedom += float64(n - 1)
-			cells++
-		}
-	}
-	return math.Sqrt(squares / freedom), freedom, cells
 }
 
 // otherKernels are the kernels of the runs that count although they have others than the studies name.

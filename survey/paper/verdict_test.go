@@ -44,12 +44,18 @@ func TestVerdicts(t *testing.T) {
 		{"near, and known to be", []float64{20.1, 20.4, 20.7}, 20, 1, Agrees, Agrees},
 		{"near, but three runs that spread say little", []float64{17.0, 20.8, 17.2}, 17, 1.9, Undecided, Agrees},
 		{"near, but not within a fifth of a small value", []float64{3.7, 4.2, 4.0}, 3.6, 0.2, Undecided, Agrees},
-		{"within 2 points, which is more than a fifth", []float64{4.2, 4.2, 4.2}, 3.5, 0.9, Undecided, Agrees},
+		{"within 2 points, which is more than a fifth", []float64{4.2, 4.2, 4.2}, 3.5, 0.8, Undecided, Agrees},
 		{"far and sure", []float64{24.0, 24.1, 23.9}, 20, 1, Differs, Differs},
 		{"surely another mean, but within the margin", []float64{21.0, 21.05, 21.1}, 20, 0.3, Agrees, Differs},
 		{"two runs", []float64{20, 20}, 20, 1, Undecided, Undecided},
 		{"one of three diverged", []float64{math.NaN(), 20, 20}, 20, 1, Undecided, Undecided},
 		{"all diverged", []float64{math.NaN()}, 20, 1, Undecided, Undecided},
+		{"two runs, far and sure", []float64{24.0, 24.1}, 20, 1, Undecided, Undecided},
+		// 0.2·6 = 1.2, and SciPy has t(0.95, 14)/t(0.975, 14) = 0.82121
+		{"wide as published", []float64{6.1, 6.0, 6.2}, 6, 1.4613, Undecidable, Agrees},
+		{"nearly as wide", []float64{6.1, 6.0, 6.2}, 6, 1.4612, Undecided, Agrees},
+		{"wide as published, without a run", nil, 6, 1.5, Undecidable, NotRun},
+		{"wide as published, far and sure", []float64{16.0, 16.1, 16.2}, 6, 1.5, Differs, Differs},
 	} {
 		c := judged(made(tt.published, tt.half, tt.values...))[0]
 		if c.Verdict != tt.verdict || c.Former != tt.under {
@@ -89,21 +95,24 @@ func TestHolmOverTable(t *testing.T) {
 	}
 }
 
-// TestPooledSpread: a cell with one or two runs has the spread of the other cells, for a difference alone, and says so.
-func TestPooledSpread(t *testing.T) {
-	cells := judged(made(20, 1, 26), made(20, 1, 20), made(20, 1, 19, 20, 21), made(20, 1, 18, 20, 22))
-	// sp² = (2·1 + 2·4)/4 with 4 degrees of freedom, and b = 1/t(0.975, 14): SciPy gives p = 0.016511 and the 90 %
-	// interval 6 ± 3.3665
-	if c := cells[0]; math.Abs(c.P-0.016511) > 1e-6 || math.Abs(c.High-9.3665) > 1e-4 ||
-		c.Note != "spread pooled from 2 cells" {
-		t.Errorf("p = %.6f, up to %.4f, %q", c.P, c.High, c.Note)
+// TestFewRuns: a cell with one or two runs is not tested, and no other cell is corrected for it.
+func TestFewRuns(t *testing.T) {
+	cells := judged(made(20, 1, 60), made(20, 1, 40, 41), made(20, 1, 21.0, 22.0, 22.3))
+	for _, c := range cells[:2] {
+		if c.Verdict != Undecided || !math.IsNaN(c.P) || !math.IsNaN(c.PHolm) {
+			t.Errorf("%v is %q, p = %g and %g", c.Values, c.Verdict, c.P, c.PHolm)
+		}
 	}
-	if c := cells[1]; c.Verdict != Undecided {
-		t.Errorf("one run on the published value is %q", c.Verdict)
+	if c := cells[2]; c.Verdict != Differs || c.PHolm != c.P {
+		t.Errorf("the third is %q, p = %g and %g", c.Verdict, c.P, c.PHolm)
 	}
-	if c := judged(made(20, 1, 40))[0]; c.Verdict != Undecided || !math.IsNaN(c.P) ||
-		!strings.Contains(c.Note, "no cell of the table has three runs") {
-		t.Errorf("without any spread it is %q, p = %g, %q", c.Verdict, c.P, c.Note)
+}
+
+// TestCounts: how many cells have which verdict, in words.
+func TestCounts(t *testing.T) {
+	all := CountVerdicts(judged(made(20, 1, 20.1, 20.4, 20.7), made(20, 1, 20), made(6, 1.5), made(20, 1)))
+	if got, want := all.String(), "1 agree, 0 differ, 1 are undecided, 1 are undecidable and 1 are not run"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // link to it. The confirmation has a line of its own, and is no part of the sum.
 func (p *page) Count() string {
 	heads := []string{"cells of", "on"}
-	former := paper.Verdicts()[:3] // that a cell with runs can have
+	former := paper.FormerVerdicts()
 	for _, v := range paper.Verdicts() {
 		heads = append(heads, string(v))
 		if v == paper.Agrees {
@@ -50,17 +51,19 @@ func (p *page) Count() string {
 	return t.String()
 }
 
-// Differing is a row for each cell that differs from the published value.
+// Differing is a row for each cell that differs from the published value, or a sentence if there is none.
 func (p *page) Differing() string {
 	t := tableOf("cells that differ", "of", "ocl, by seed", "the paper", "notes")
+	none := "No cell differs."
 	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {
 				t.row(nameOf(c), s.Title, joined(c.Values), published(c.Published), notes(c))
+				none = ""
 			}
 		}
 	}
-	return t.String()
+	return cmp.Or(none, t.String())
 }
 
 // ConfirmationCells is a row for each cell of the confirmation that has runs.

@@ -55,13 +55,14 @@ func withVerdict(list []findings.Finding, v findings.Verdict) []findings.Finding
 	return slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return f.Verdict != v })
 }
 
-// ClaimTable is a row for each claim: those that fail on some data first, then those that are undecided on some, those
-// that hold, and those that were not run.
+// ClaimTable is a row for each claim of which some part is decided: those that fail on some data first, then those that
+// are undecided on some, and those that hold.
 func (p *page) ClaimTable() string {
 	var claims [][]findings.Finding
 	for _, g := range findings.Groups() {
 		claims = append(claims, p.byClaim(g)...)
 	}
+	claims = slices.DeleteFunc(claims, func(list []findings.Finding) bool { return !slices.ContainsFunc(list, decided) })
 	first := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds, findings.NotRun}
 	rank := func(list []findings.Finding) int {
 		return slices.IndexFunc(first, func(v findings.Verdict) bool { return len(withVerdict(list, v)) > 0 })
@@ -75,9 +76,8 @@ func (p *page) ClaimTable() string {
 				verdicts = append(verdicts, bold(v)+" on "+count.And(on))
 			}
 		}
-		if title := list[0].Claim.Title; len(verdicts) > 0 { // the others stand below a heading of their own
-			t.row(fmt.Sprintf("[%s](#%s)", title, anchor(title)), strings.Join(verdicts, "; "))
-		}
+		title := list[0].Claim.Title
+		t.row(fmt.Sprintf("[%s](#%s)", title, anchor(title)), strings.Join(verdicts, "; "))
 	}
 	return t.String()
 }
@@ -123,10 +123,11 @@ func anchor(heading string) string {
 // fewer than leastSeeds seeds have no verdict; it counts them.
 const mostRows = 3
 
-// Claims are all claims with what bears on them, below the studies that make the runs of a group.
+// Claims are all claims, below the studies that make the runs of a group: with a table of its parts each one of which
+// some part is decided, and the others in a list.
 func (p *page) Claims() string {
 	var b strings.Builder
-	var without [][]findings.Finding
+	var open [][]findings.Finding
 	for _, g := range findings.Groups() {
 		fmt.Fprintf(&b, "## %s\n\n", g)
 		var studies []string
@@ -138,19 +139,31 @@ func (p *page) Claims() string {
 		}
 		b.WriteString("\n")
 		for _, list := range p.byClaim(g) {
-			if len(withVerdict(list, findings.NotRun)) == len(list) {
-				without = append(without, list)
+			if !slices.ContainsFunc(list, decided) {
+				open = append(open, list)
 				continue
 			}
 			b.WriteString(claim(list))
 		}
 	}
-	b.WriteString("## Without a run\n\n")
-	for _, list := range without {
+	b.WriteString("## No part is decided\n\n")
+	for _, list := range open {
 		c := list[0].Claim
-		fmt.Fprintf(&b, "- **%s.** %s (`%s`; %s)\n", c.Title, sentences(c), c.Source, count.And(benchmarksOf(list)))
+		fmt.Fprintf(&b, "- **%s.** %s (`%s`) %s\n", c.Title, sentences(c), c.Source, verdicts(list))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// decided says whether a part of a finding holds or fails.
+func decided(f findings.Finding) bool { return f.Count(findings.Holds)+f.Count(findings.Fails) > 0 }
+
+// verdicts says what is known of a claim on each of its data sets.
+func verdicts(list []findings.Finding) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, f.Benchmark+": "+verdictText(f))
+	}
+	return strings.Join(all, "; ") + "."
 }
 
 // sentences are what a claim says, what decides it, and what a reader should know of it.
@@ -170,11 +183,9 @@ func claim(list []findings.Finding) string {
 	var b strings.Builder
 	c := list[0].Claim
 	fmt.Fprintf(&b, "### %s\n\n%s (`%s`)\n\n", c.Title, sentences(c), c.Source)
-	var verdicts []string
 	var rows []partRow
 	few := 0
 	for _, f := range list {
-		verdicts = append(verdicts, f.Benchmark+": "+verdictText(f))
 		for _, part := range f.Parts {
 			switch {
 			case part.Verdict == findings.NotRun:
@@ -185,7 +196,7 @@ func claim(list []findings.Finding) string {
 			}
 		}
 	}
-	b.WriteString(strings.Join(verdicts, "; ") + ".\n\n")
+	b.WriteString(verdicts(list) + "\n\n")
 	order := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds}
 	slices.SortStableFunc(rows, func(a, b partRow) int {
 		return slices.Index(order, a.Verdict) - slices.Index(order,
@@ -249,10 +260,14 @@ func partTable(rows []partRow) string {
 		{"the paper", has(func(r partRow) bool { return r.Published != "" }),
 			func(r partRow) string { return cmp.Or(r.Published, dash) }},
 		{"", true, func(r partRow) string {
+			text := bold(r.Verdict)
 			if r.Why != "" {
-				return bold(r.Verdict) + ": " + r.Why
+				text += ": " + r.Why
 			}
-			return bold(r.Verdict)
+			if r.As != "" {
+				text += " (see " + r.As + ")"
+			}
+			return text
 		}},
 	}
 	var heads []string
@@ -277,12 +292,12 @@ func partTable(rows []partRow) string {
 // claimsCSV has a line for each part of each claim on each data set.
 func (p *page) claimsCSV() []byte {
 	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm",
-		"p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
+		"p_sign_flip_holm", "published", "verdict", "why", "as_in", "study", "files"}}
 	for _, f := range p.claims {
 		for _, part := range f.Parts {
 			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours,
 				strconv.Itoa(part.Seeds), part.Kernels,
-				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why,
+				count.Exact(part.P), count.Exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, part.As,
 				f.Claim.StudyOf(f.Benchmark),
 				each(part.Paths, p.below)})
 		}
