@@ -49,9 +49,9 @@ var (
 	candidateLooks = []chart.Look{
 		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil),
 		look("c4", sky, nil),
-		look("c5", green, nil), pillar(look("c6", orange, dashed)), look("c7", vermilion, nil),
+		look("c5", green, nil), pillar(look("c6", purple, nil)), look("c7", vermilion, nil),
 		pillar(look("c8", sky, dashed)),
-		pillar(look("c9", green, dashed)), pillar(look("c10", purple, nil)), pillar(look("c11", ink, dashed)),
+		pillar(look("c9", green, dashed)), pillar(look("c10", orange, dashed)), pillar(look("c11", ink, dashed)),
 		pillar(look("c12", vermilion, dashed)),
 		pillar(look("c13", blue, dashed)),
 	}
