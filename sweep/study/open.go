@@ -57,9 +57,9 @@ type Job struct {
 	tuned *tuned // nil without tuning
 }
 
-// Open opens the data of a study and lists its jobs, longest first and those that are timed last, with what is made of
-// the study: the engine is that of Made, or if it was not made yet that of this machine. Every data set is opened and
-// hashed once. It writes nothing. It is an error if this program or machine cannot add to the study.
+// Open opens the data of a study and lists its jobs, with what is made of the study: the engine is that of Made, or if
+// it was not made yet that of this machine. Jobs stand seed by seed, so that a study that is stopped early can be
+// compared, the longest of a seed first. Those that are timed stand last. Every data set is opened and hashed once. It writes nothing. It is an error if this program or machine cannot add to the study.
 func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, error) {
 	if err := s.Made.check(); err != nil {
 		return nil, Made{}, err
@@ -125,12 +125,17 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	separate(jobs)
 	shareTunings(jobs)
 	slices.SortStableFunc(jobs, func(a, b Job) int {
-		if a.Timing != b.Timing {
-			return map[bool]int{true: 1, false: -1}[a.Timing]
-		}
-		return cmp.Or(cmp.Compare(b.FLOPs, a.FLOPs), cmp.Compare(a.Seed, b.Seed))
+		return cmp.Or(timedLast(a, b), cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.FLOPs, a.FLOPs))
 	})
 	return jobs, made, nil
+}
+
+// timedLast orders jobs by whether they are timed.
+func timedLast(a, b Job) int {
+	if a.Timing == b.Timing {
+		return 0
+	}
+	return map[bool]int{true: 1, false: -1}[a.Timing]
 }
 
 // sameNotes says that runs are those of other combinations of values, as different words may mean the same.

@@ -1,10 +1,12 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,14 +42,18 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index, s.Of)
 }
 
-// Jobs are the shard's of all jobs in the order of [Study.Open]: every N-th, so that each shard has long and short
-// ones. A job that waits for the tuning of another one is in the shard of that one.
+// Jobs are the shard's of all jobs, in the order of [Study.Open]. They are dealt out one by one, the longest first, so
+// that each shard has long and short ones. A job that waits for the tuning of another one is in the shard of that one.
 func (s Shard) Jobs(all []Job) (mine []Job) {
 	if s.Of == 0 {
 		return all
 	}
+	dealt := slices.Clone(all)
+	slices.SortStableFunc(dealt, func(a, b Job) int {
+		return cmp.Or(timedLast(a, b), cmp.Compare(b.FLOPs, a.FLOPs))
+	})
 	shard, n := map[string]int{}, 0 // by folder
-	for _, j := range all {
+	for _, j := range dealt {
 		if j.After == "" {
 			shard[j.Folder] = n%s.Of + 1
 			n++

@@ -1,9 +1,11 @@
 package study_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +63,26 @@ func TestShardsAreAllJobs(t *testing.T) {
 	}
 	if n := len((study.Shard{}).Jobs(all)); n != 20 {
 		t.Errorf("the whole study has %d jobs", n)
+	}
+}
+
+// TestShardsHaveEqualWork: a shard has long and short jobs, however many a seed has.
+func TestShardsHaveEqualWork(t *testing.T) {
+	var all []study.Job
+	for seed := range uint64(3) {
+		for _, flops := range []float64{9, 5, 1} {
+			all = append(all, study.Job{Entry: study.Entry{Folder: fmt.Sprint(seed, flops), Seed: seed, FLOPs: flops}})
+		}
+	}
+	for i := range 3 {
+		sum := 0.0
+		mine := (study.Shard{Index: i + 1, Of: 3}).Jobs(all)
+		for _, j := range mine {
+			sum += j.FLOPs
+		}
+		if sum != 15 || !slices.IsSortedFunc(mine, func(a, b study.Job) int { return cmp.Compare(a.Seed, b.Seed) }) {
+			t.Errorf("shard %d has %v", i+1, mine)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,7 +202,7 @@ func TestBadStudies(t *testing.T) {
 }
 
 // TestJobsAreThoseOfRun: the jobs of a study have the keys and folders that ocl run gives the same runs, each once,
-// longest first; what a folder has of a study is the same study.
+// seed by seed and of a seed the longest first; what a folder has of a study is the same study.
 func TestJobsAreThoseOfRun(t *testing.T) {
 	ctx := context.Background()
 	s, err := Parse(t.Context(), "s.yaml", []byte(small+"methods: [finetune, er]\nmemory: [20, 30]\nruns: 2\ninclude: [{methods: [er], seed: 1000, runs: 1, timing: true}]\n"),
@@ -213,8 +214,9 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(jobs) != 8 || !slices.IsSortedFunc(jobs[:6], func(a, b Job) int { return int(b.FLOPs - a.FLOPs) }) ||
-		jobs[0].FLOPs <= 0 {
+	if len(jobs) != 8 || !slices.IsSortedFunc(jobs[:6], func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.FLOPs, a.FLOPs))
+	}) || jobs[0].FLOPs <= jobs[2].FLOPs {
 		t.Fatalf("%d jobs: %v", len(jobs), Entries(jobs))
 	}
 	for i, j := range jobs {
