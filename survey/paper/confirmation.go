@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"ocl/config"
-	"ocl/run/experiment"
-	"ocl/run/metric/compare"
 	"ocl/run/result"
 	"ocl/survey"
 )
@@ -48,26 +46,21 @@ var confirmingKeys = sync.OnceValue(func() map[string]string {
 
 // Confirms says whether a result is of a run of the confirmation.
 func Confirms(r *result.Result) bool {
-	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil ||
-		engineOf(r) != compare.StudyEngine {
-		return false
-	}
-	cell, settings := cellOf(experiment.IdentityOf(r))
-	wanted, ok := confirmingKeys()[cell.String()]
-	return ok && settings == wanted
+	seed := r.Config.Seed
+	return seed >= confirmingSeed && seed < confirmingSeed+confirmingRuns && registered(r)
 }
 
 // Confirmation returns the study with only the runs of the confirmation. A cell has a verdict only if all its runs are
-// there, diverged ones included; otherwise it counts as not run.
+// there, diverged ones included; otherwise it counts as not run. Cells are anchored if all anchors are there.
 func (s *Study) Confirmation() *Study {
 	c := s.only(func(r *Run) bool { return Confirms(r.Result) })
-	c.confirms = true
+	c.confirms, c.anchors = true, s.anchorsOf()
 	return c
 }
 
-// WithoutConfirmation is the study of all other runs.
+// WithoutConfirmation is the study of all other runs but the anchors.
 func (s *Study) WithoutConfirmation() *Study {
-	return s.only(func(r *Run) bool { return !Confirms(r.Result) })
+	return s.only(func(r *Run) bool { return !Confirms(r.Result) && !Anchors(r.Result) })
 }
 
 // only is the study of some of the runs.

@@ -42,7 +42,8 @@ type Study struct {
 	Notes   []string // what a reader should know of the results
 
 	byKey    map[string][]*Run
-	confirms bool // it is the confirmation
+	confirms bool               // it is the confirmation
+	anchors  map[uint64]float64 // accuracies of the anchors in per cent, by seed; nil without
 }
 
 // Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name.

@@ -60,6 +60,8 @@ type Judgement struct {
 	// Former is the verdict by the rule that held until this one: a cell agreed if the 95 % intervals overlapped and the
 	// means differed by less than 2 points, and differed if the intervals did not overlap.
 	Former Verdict
+	// Anchored is the mean corrected by anchors, of a cell of the confirmation when all anchors are there; nil of others.
+	Anchored *Anchored
 }
 
 // judge gives the cells of a table their verdicts. A cell that repeats one of another table has that one's. "Best OCI"
@@ -90,6 +92,9 @@ func (s *Study) judge(cells []*Cell) {
 	}
 	for _, family := range families {
 		judgeFamily(family)
+	}
+	if s.anchors != nil {
+		anchoring(cells, s.anchors)
 	}
 }
 

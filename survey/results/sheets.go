@@ -140,6 +140,10 @@ func values(cells []*paper.Cell) string {
 	if byMeans {
 		heads = append(heads, "class means")
 	}
+	anchored := slices.ContainsFunc(cells, func(c *paper.Cell) bool { return c.Anchored != nil })
+	if anchored {
+		heads = append(heads, "anchored")
+	}
 	t := tableOf(append(heads, "notes")...)
 	for _, c := range cells {
 		ours, difference := plusMinus(c.Ours), dash
@@ -154,9 +158,20 @@ func values(cells []*paper.Cell) string {
 		if byMeans {
 			row = append(row, plusMinus(means(c)))
 		}
+		if anchored {
+			row = append(row, anchoredText(c.Anchored))
+		}
 		t.row(append(row, notes(c))...)
 	}
 	return t.String()
+}
+
+// anchoredText is a mean that anchors correct, its difference to the published one, and the verdict.
+func anchoredText(a *paper.Anchored) string {
+	if a == nil {
+		return dash
+	}
+	return fmt.Sprintf("%.1f, by %s to %s: %s", a.Mean, count.Signed(a.Low, 1), count.Signed(a.High, 1), a.Verdict)
 }
 
 // notes are what a reader should know of a cell: how its setting was chosen, what the verdict rests on, and repeats of

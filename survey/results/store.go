@@ -106,10 +106,10 @@ const (
 )
 
 // fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors
-// (the error analysis), times (timed jobs), confirmation (the runs of survey/studies/confirmation.yaml), metrics
-// (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name
-// says), tricks or methods. A run that no table of the survey has anything to do with has no such name, which is an
-// error.
+// (the error analysis), times (timed jobs), confirmation and anchors (the runs of confirmation.yaml and addendum.yaml
+// below survey/studies), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one
+// thing changed, which the name says), tricks or methods. A run that no table of the survey has anything to do with has
+// no such name, which is an error.
 func fileOf(r *result.Result) (string, error) {
 	spec, changes, err := paper.Planned(r.Config)
 	if err != nil {
@@ -155,6 +155,8 @@ func fileOf(r *result.Result) (string, error) {
 		folder = "times"
 	case paper.Confirms(r):
 		folder = "confirmation"
+	case paper.Anchors(r):
+		folder = "anchors"
 	case r.Tuning != nil:
 		folder = "tuned"
 	case r.Method.Name == "cndpm": // a text of its own is about all of its runs

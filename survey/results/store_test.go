@@ -40,7 +40,7 @@ func TestNamesOfResults(t *testing.T) {
 }
 
 // TestNamesOfConfirmation: the runs of survey/studies/confirmation.yaml have a folder of their own, and no others are
-// in it.
+// in it; so have the anchors.
 func TestNamesOfConfirmation(t *testing.T) {
 	for _, tt := range []struct {
 		file, want string
@@ -49,8 +49,10 @@ func TestNamesOfConfirmation(t *testing.T) {
 		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/confirmation/er-m5000-s4.json.gz", func(r *result.Result) {}},
 		{"cifar100/times/er+kdcstar-m5000-s1.json.gz", "cifar100/confirmation/er+kdcstar-m5000-s4.json.gz",
 			func(r *result.Result) { r.Provenance.Timed = false }},
-		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s9.json.gz",
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/anchors/er-m5000-s9.json.gz",
 			func(r *result.Result) { r.Config.Seed = 9 }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s19.json.gz",
+			func(r *result.Result) { r.Config.Seed = 19 }},
 		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s4.json.gz",
 			func(r *result.Result) { r.Provenance.Kernel = "avx512" }},
 		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/times/er-m5000-s4.json.gz",

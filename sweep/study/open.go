@@ -59,7 +59,8 @@ type Job struct {
 
 // Open opens the data of a study and lists its jobs, with what is made of the study: the engine is that of Made, or if
 // it was not made yet that of this machine. Jobs stand seed by seed, so that a study that is stopped early can be
-// compared, the longest of a seed first. Those that are timed stand last. Every data set is opened and hashed once. It writes nothing. It is an error if this program or machine cannot add to the study.
+// compared, the longest of a seed first. Those that are timed stand last. Every data set is opened and hashed once. It
+// writes nothing. It is an error if this program or machine cannot add to the study.
 func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, error) {
 	if err := s.Made.check(); err != nil {
 		return nil, Made{}, err

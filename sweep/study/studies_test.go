@@ -56,7 +56,7 @@ func TestShippedStudies(t *testing.T) {
 		"claims_mini.yaml":   114,
 		"claims_core50.yaml": 3, "cndpm.yaml": 9,
 		"confirmation.yaml": 195, "pretrained.yaml": 30, "latent.yaml": 30, "backbones.yaml": 90, "since.yaml": 54,
-		"siblurry.yaml": 12,
+		"siblurry.yaml": 12, "addendum.yaml": 30, "shift.yaml": 5,
 	}
 	files, err := filepath.Glob("../../survey/studies/*.yaml")
 	machine := []string{"quick.yaml", "cndpm.yaml", "pretrained.yaml", "backbones.yaml", "siblurry.yaml"} // by its kernels

@@ -1,0 +1,177 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"ocl/config"
+	"ocl/rng"
+	"ocl/run/experiment"
+	"ocl/run/metric"
+	"ocl/run/result"
+	"ocl/survey"
+	"ocl/sweep/study"
+)
+
+// confirming is a cell with a published value and the accuracies of the confirmation's seeds.
+func confirming(published, half float64, values ...float64) *Cell {
+	c := &Cell{Spec: er, Published: survey.Value{Mean: published, Interval: half}, Values: values}
+	c.Margin = 2
+	for i := range values {
+		c.Runs = append(c.Runs, &Run{Seed: confirmingSeed + uint64(i)})
+	}
+	return c
+}
+
+// TestAnchoringOfMadeData: with seeds that all cells share, the 90 % interval of the corrected mean has the true mean in
+// about nine of ten cells, and the corrected mean is nearer to it than the mean is. Without what cells share it is hardly
+// worse.
+func TestAnchoringOfMadeData(t *testing.T) {
+	const worlds, size = 300, 20
+	for _, shared := range []float64{0.08, 0} { // sd of the effect of a seed, relative to the mean
+		r := rng.New(1, "addendum")
+		covered, plain, corrected, n := 0.0, 0.0, 0.0, 0.0
+		for range worlds {
+			effect, anchors := map[uint64]float64{}, map[uint64]float64{}
+			for i := range uint64(anchorSeeds) {
+				seed := confirmingSeed + i
+				effect[seed] = 1 + shared*r.NormFloat64()
+				for range 3 {
+					anchors[seed] += (18*effect[seed] + 1.2*r.NormFloat64()) / 3
+				}
+			}
+			var cells []*Cell
+			var truth []float64
+			for k := range size {
+				p := 4 + float64(k)*1.3
+				truth = append(truth, p*(1+0.05*r.NormFloat64()))
+				var values []float64
+				for i := range uint64(confirmingRuns) {
+					values = append(values, truth[k]*effect[confirmingSeed+i]+1.2*r.NormFloat64())
+				}
+				cells = append(cells, confirming(p, 0, values...)) // the interval is then ours alone
+			}
+			anchoring(cells, anchors)
+			for k, c := range cells {
+				a, p := c.Anchored, c.Published.Mean
+				if truth[k] >= p+a.Low && truth[k] <= p+a.High {
+					covered++
+				}
+				plain += math.Pow(metric.EstimateOf(c.Values).Mean-truth[k], 2)
+				corrected += math.Pow(a.Mean-truth[k], 2)
+				n++
+			}
+		}
+		t.Logf("shared %g: the interval has %.3f, and the errors are %.3f and %.3f points", shared, covered/n,
+			math.Sqrt(plain/n), math.Sqrt(corrected/n))
+		if c := covered / n; c < 0.87 || c > 0.95 {
+			t.Errorf("shared %g: the 90 %% interval has the true mean in %.3f of the cells", shared, c)
+		}
+		if better := math.Sqrt(corrected / plain); shared > 0 && better > 0.85 || better > 1.05 {
+			t.Errorf("shared %g: the error is %.3f of that of the mean", shared, better)
+		}
+	}
+}
+
+// TestAnchoringByHand: two cells and five seeds, beside the formulas of the addendum worked out by NumPy and SciPy.
+func TestAnchoringByHand(t *testing.T) {
+	anchors := map[uint64]float64{}
+	for i := range uint64(anchorSeeds) {
+		anchors[confirmingSeed+i] = 18 + float64(i*i%7)
+	}
+	cells := []*Cell{confirming(17, 1.9, 17, 18.5, 21, 19, 19.5), confirming(10, 1, 10, 10.4, 11.9, 10.7, 11.4)}
+	anchoring(cells, anchors)
+	for i, want := range [][3]float64{{19.059758, 0.398110, 3.721405}, {10.915152, 0.015412, 1.814891}} {
+		a := cells[i].Anchored
+		for k, got := range []float64{a.Mean, a.Low, a.High} {
+			if !(math.Abs(got-want[k]) < 1e-5) {
+				t.Errorf("cell %d: %.6f, want %.6f", i, got, want[k])
+			}
+		}
+	}
+}
+
+// TestAddendumFile: the jobs of survey/studies/addendum.yaml are the anchors.
+func TestAddendumFile(t *testing.T) {
+	const name = "../studies/addendum.yaml"
+	s, err := study.Parse(t.Context(), name, []byte(read(t, name)), "data", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, held := runsOf(s), false
+	for _, c := range runs {
+		c.Stream.Kind, c.Stream.ClassOrder.Name, c.Stream.HeldOut = config.KindClasses, config.OrderRandom, &held
+		r := &result.Result{Config: c, Method: result.Method{Name: c.Methods[0]},
+			Provenance: result.Provenance{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}}
+		if !Anchors(r) {
+			t.Errorf("memory %d with seed %d is no anchor", c.Memory, c.Seed)
+		}
+	}
+	if want := (anchorSeeds - confirmingRuns) * len(anchorMemories()); len(runs) != want || want != 30 {
+		t.Errorf("%d jobs, want %d", len(runs), want)
+	}
+}
+
+// TestAnchorsAreApart: anchors count in no table, and correct the confirmation when all of them are there.
+func TestAnchorsAreApart(t *testing.T) {
+	dir := t.TempDir()
+	add := func(memory int, seed uint64) {
+		spec := er
+		spec.Memory = memory
+		r := fake(spec, seed, config.EvalFinal)
+		r.Provenance.Timed = false
+		r.Key = experiment.Key(r)
+		write(t, dir, fmt.Sprintf("er-m%d-s%d.json.gz", memory, seed), r)
+	}
+	for _, memory := range anchorMemories() {
+		for i := range uint64(anchorSeeds) {
+			if memory != 1000 || i < anchorSeeds-1 {
+				add(memory, confirmingSeed+i)
+			}
+		}
+	}
+	find := func(s *Study) *Cell {
+		for _, c := range s.Cells(survey.ClassIncremental) {
+			if c.Spec == er {
+				return c
+			}
+		}
+		return nil
+	}
+	s := mustRead(t, dir)
+	if c := find(s.Confirmation()); c.Anchored != nil || len(c.Runs) != confirmingRuns {
+		t.Errorf("without one anchor it is %+v, of %d runs", c.Anchored, len(c.Runs))
+	}
+	add(1000, confirmingSeed+anchorSeeds-1)
+	s = mustRead(t, dir)
+	if c := find(s.Confirmation()); c.Anchored == nil || len(c.Runs) != confirmingRuns {
+		t.Errorf("with all anchors it is %+v, of %d runs", c.Anchored, len(c.Runs))
+	}
+	if c := find(s.WithoutConfirmation()); len(c.Runs) != 0 {
+		t.Errorf("the table has %d runs", len(c.Runs))
+	}
+	if got, _ := filepath.Glob(dir + "/*"); len(got) != 45 {
+		t.Errorf("%d runs", len(got))
+	}
+	other := fake(er, confirmingSeed+confirmingRuns, config.EvalFinal)
+	other.Provenance.Timed = false
+	if !Anchors(other) {
+		t.Error("seed 9 of ER is no anchor")
+	}
+	for name, change := range map[string]func(r *result.Result){
+		"seed 19":   func(r *result.Result) { r.Config.Seed = confirmingSeed + anchorSeeds },
+		"seed 8":    func(r *result.Result) { r.Config.Seed = confirmingSeed + confirmingRuns - 1 },
+		"avx512":    func(r *result.Result) { r.Provenance.Kernel = "avx512" },
+		"rate":      func(r *result.Result) { r.Config.Optimizer.LR = 0.5 },
+		"a trick":   func(r *result.Result) { r.Config.Tricks, r.Method.Tricks = []string{"lb"}, []string{"lb"} },
+		"gss":       func(r *result.Result) { r.Config.Methods, r.Method.Name = []string{"gss"}, "gss" },
+		"was tuned": func(r *result.Result) { r.Tuning = &result.Tuning{} },
+	} {
+		r := fake(er, confirmingSeed+confirmingRuns, config.EvalFinal)
+		if change(r); Anchors(r) {
+			t.Errorf("%s is an anchor", name)
+		}
+	}
+}
