@@ -25,9 +25,9 @@ func confirming(published, half float64, values ...float64) *Cell {
 	return c
 }
 
-// TestAnchoringOfMadeData: with seeds that all cells share, the 90 % interval of the corrected mean has the true mean in
-// about nine of ten cells, and the corrected mean is nearer to it than the mean is. Without what cells share it is hardly
-// worse.
+// TestAnchoringOfMadeData: with seeds that all cells share, the 90 % interval of the corrected mean has the true mean
+// in about nine of ten cells, and the corrected mean is nearer to it than the mean is. Without what cells share it is
+// hardly worse.
 func TestAnchoringOfMadeData(t *testing.T) {
 	const worlds, size = 300, 20
 	for _, shared := range []float64{0.08, 0} { // sd of the effect of a seed, relative to the mean
