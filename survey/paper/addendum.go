@@ -73,8 +73,9 @@ type Anchored struct {
 //	corrected mean: m' = mean(x) − p·β·(mean of v over the n seeds − 1)
 //	variance of m': p²·(r²/n + β²·w²/N + b²·(mean of v − 1)²)
 //
-// r² is the variance of u − β·v over the n seeds with n − 1 degrees of freedom, w² that of v over the N seeds with N − 1,
-// and b² that of β: the slope of the mean over the cells has n − 2. A cell without all seeds has no corrected mean.
+// r² is the variance of u − β·v over the n seeds with n − 1 degrees of freedom, w² that of v over the N seeds with
+// N − 1, and b² that of β: the slope of the mean over the cells has n − 2. A cell without all seeds has no corrected
+// mean.
 func anchoring(cells []*Cell, anchors map[uint64]float64) {
 	var seeds []uint64
 	for s := range uint64(confirmingRuns) {
@@ -141,8 +142,8 @@ func anchoring(cells []*Cell, anchors map[uint64]float64) {
 	}
 }
 
-// relative are the accuracies of a cell over the published mean, in the order of the seeds; nil if one is missing, and of
-// a cell that belongs to another table.
+// relative are the accuracies of a cell over the published mean, in the order of the seeds; nil if one is missing, and
+// of a cell that belongs to another table.
 func (c *Cell) relative(seeds []uint64) []float64 {
 	u := make([]float64, 0, len(seeds))
 	for _, s := range seeds {
