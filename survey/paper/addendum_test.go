@@ -93,6 +93,47 @@ func TestAnchoringByHand(t *testing.T) {
 	}
 }
 
+// TestWholeByHand: three cells beside the rules of the addendum, worked out by SciPy.
+func TestWholeByHand(t *testing.T) {
+	cells := []*Cell{confirming(17, 1.9, 17, 18.5, 21, 19, 19.5), confirming(10, 1, 10, 10.4, 11.9, 10.7, 11.4),
+		confirming(3.7, 0.3, 3.9, 4.1, 4.0, 3.8, 4.2)}
+	for i, name := range []string{"er", "gss", "finetune"} {
+		cells[i].Spec.Method, cells[i].Memory = name, []int{5000, 5000, 0}[i]
+	}
+	w := WholeOf(cells)
+	for name, v := range map[string][2]float64{"shift": {w.Shift.Mean, 0.089522}, "error": {w.Shift.Error, 0.035948},
+		"freedom": {w.Shift.Freedom, 16.7731}, "half": {w.Shift.Half(1 - firstLook), 0.077791},
+		"uneven": {w.Uneven, 0.890893}, "spread": {w.Spread, 0}} {
+		if !(math.Abs(v[0]-v[1]) < 1e-4) {
+			t.Errorf("%s is %.6f, want %.6f", name, v[0], v[1])
+		}
+	}
+	if w.Equal || w.SameOrder != 3 || w.OppositeOrder != 0 || w.NoOrder != 0 {
+		t.Errorf("it is %+v, want the published order of three pairs, and no equality", w)
+	}
+	for i := range cells[0].Values { // now ER is the worst
+		cells[0].Values[i] = 3 + 0.1*float64(i)
+	}
+	if w := WholeOf(cells); w.SameOrder != 1 || w.OppositeOrder != 2 || !(w.Uneven < 0.001) || !(w.Spread > 0.5) {
+		t.Errorf("with ER as the worst it is %+v", w)
+	}
+	cells[0].Memory = 1000 // GSS is at another size
+	if w := WholeOf(cells); w.SameOrder+w.OppositeOrder+w.NoOrder != 2 {
+		t.Errorf("at another size of the memory it is %+v", w)
+	}
+	near := []*Cell{confirming(17, 0.3, 17.1, 17, 17.2, 17.1, 16.9), confirming(10, 0.2, 10, 10.1, 9.9, 10.2, 10)}
+	if w := WholeOf(near); !w.Equal {
+		t.Errorf("near the paper it is %+v", w)
+	}
+	cells[1].Values[2] = math.NaN()
+	if w := WholeOf(cells); w != nil {
+		t.Errorf("with a run that diverged it is %+v", w)
+	}
+	if w := WholeOf(nil); w != nil {
+		t.Errorf("of no cell it is %+v", w)
+	}
+}
+
 // TestAddendumFile: the jobs of survey/studies/addendum.yaml are the anchors.
 func TestAddendumFile(t *testing.T) {
 	const name = "../studies/addendum.yaml"

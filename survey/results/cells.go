@@ -3,9 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"ocl/internal/count"
 	"ocl/run/result"
 	"ocl/survey"
 	"ocl/survey/paper"
@@ -68,6 +71,26 @@ func (p *page) Differing() string {
 
 // ConfirmationCells is a row for each cell of the confirmation that has runs.
 func (p *page) ConfirmationCells() string { return values(p.confirmation.run()) }
+
+// Whole says what the cells of the confirmation show together.
+func (p *page) Whole() string {
+	w := paper.WholeOf(p.confirmation.cells)
+	if w == nil {
+		return "The table as a whole is judged when all cells have their runs."
+	}
+	percent := func(log float64) string { return count.Signed(100*(math.Exp(log)-1), 1) + " %" }
+	half := w.Shift.Half(0.975)
+	equal := "That they are equal within a tenth is not shown."
+	if w.Equal {
+		equal = "They are equal within a tenth."
+	}
+	return fmt.Sprintf("- **Shift.** The means of %s are %s from the published ones (95 %% interval %s to %s). %s\n"+
+		"- **Spread.** Beyond this shift and chance, cells differ by a standard deviation of %s; p is %s that it is chance.\n"+
+		"- **Order.** Of %s of methods whose order is decided in the paper, %d have it here, %d have the opposite one, and %d are not decided here.",
+		count.Of(w.Cells, "cell"), percent(w.Shift.Mean), percent(w.Shift.Mean-half), percent(w.Shift.Mean+half), equal,
+		strings.TrimPrefix(percent(w.Spread), "+"), count.Chance(w.Uneven),
+		count.Of(w.SameOrder+w.OppositeOrder+w.NoOrder, "pair"), w.SameOrder, w.OppositeOrder, w.NoOrder)
+}
 
 // near are the cells whose setting was chosen because it came nearer to the published value.
 func near(cells []*paper.Cell) []*paper.Cell {
