@@ -16,7 +16,8 @@ const firstLook = 0.0226
 // alikeRatio is by which ratio means may differ on the whole, either way.
 const alikeRatio = 1.1
 
-// Whole says what the cells of the confirmation show together. The head of survey/studies/addendum.yaml states its rules.
+// Whole says what the cells of the confirmation show together. The head of survey/studies/addendum.yaml states its
+// rules.
 type Whole struct {
 	Cells int
 	// Shift is the mean of ln(ours/published), with its error and degrees of freedom.
