@@ -41,7 +41,7 @@ func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Ke
 func Same(catalogue *config.Schema, a, b *Result) (difference string, same bool) {
 	catalogue = cmp.Or(catalogue, new(config.Schema))
 	if catalogue.Canonical(a.Config) != catalogue.Canonical(b.Config) {
-		return "config: " + config.Difference(a.Config, b.Config), false
+		return "config: " + config.Difference(catalogue.Resolved(a.Config), catalogue.Resolved(b.Config)), false
 	}
 	differences, _, err := Compare(catalogue, a, b)
 	switch {

@@ -102,12 +102,12 @@ type evidence struct {
 	engines []compare.Engine                                                  // of all runs
 	// runs with something changed, by spec and changes
 	changed map[string][]*paper.Run
-	// answered are the comparisons that claims have made so far, by [question.comparison]
-	answered map[string]Part
+	// the comparisons that claims have made so far, by [question.comparison]
+	answered map[string]answered
 }
 
 func newEvidence(s *paper.Study) *evidence {
-	e := &evidence{find: s.Find, changed: map[string][]*paper.Run{}, answered: map[string]Part{}}
+	e := &evidence{find: s.Find, changed: map[string][]*paper.Run{}, answered: map[string]answered{}}
 	for _, r := range s.Runs {
 		if engine := r.Engine(); !slices.Contains(e.engines, engine) {
 			e.engines = append(e.engines, engine)

@@ -382,6 +382,7 @@ func TestOneComparisonOneVerdict(t *testing.T) {
 				Metrics: result.Metrics{AverageAccuracy: ptr(0.2 + 0.01*float64(r.Config.Seed%2))}}}
 		}, a, 10, 11, 12))
 	}
+	all = append(all, runs(of(c, "er", "kdc", 5000), 5, 5.1, 5.3))
 	seen := map[string]Part{}
 	shared := 0
 	for _, f := range judge(studyOf(t, all...), Claims()) {
@@ -393,13 +394,17 @@ func TestOneComparisonOneVerdict(t *testing.T) {
 			if math.IsNaN(p.P) {
 				continue
 			}
-			if shared++; !there || p.Verdict != first.Verdict || p.P != first.P || p.Ours != first.Ours {
+			if shared++; there && (p.Verdict != first.Verdict || p.P != first.P || p.Ours != first.Ours) {
 				t.Errorf("%s of %q is %+v, and %+v before", p.What, f.Claim.Title, p, first)
 			}
 		}
 	}
 	if shared < 3 {
 		t.Errorf("%d comparisons of two claims", shared)
+	}
+	a, b := seen[c+"ER + KDC > ER, M = 5,000"], seen[c+"ER > ER + KDC, M = 5,000"]
+	if a.Verdict != Fails || b.Verdict != Holds || a.P != b.P || b.As != "Every trick helps" || a.Ours == b.Ours {
+		t.Errorf("the two orders of one comparison are\n%+v\n%+v", a, b)
 	}
 }
 

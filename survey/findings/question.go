@@ -12,8 +12,7 @@ import (
 	"ocl/survey/paper"
 )
 
-// Part is a part of a claim. It has a value for each seed: that of one run, or of several runs with the same seed and
-// kernels.
+// Part is a part of a claim. It has a value for each seed: that of one run, or of several runs of that seed.
 //
 // Most parts compare the values with a limit, as "GDumb > ER" compares the differences of both with 0. [compare.Family]
 // decides these, all of a claim together: a part that orders holds or fails by the sign of the mean; one that says that
@@ -82,13 +81,14 @@ func (e *evidence) answer(title string, list []question) []Part {
 	var asked []compare.Question
 	var at []int
 	for i, q := range list {
-		if known, there := e.answered[q.comparison()]; there {
-			known.What = q.what
-			parts[i] = known
-			continue
-		}
 		samples, others := e.samples(q)
 		parts[i] = q.part(samples, others)
+		key, reversed := q.comparison()
+		if known, there := e.answered[key]; there {
+			q.decide(&parts[i], compare.Family([]compare.Question{q.ask(samples)})[0])
+			parts[i].repeat(known, known.reversed != reversed)
+			continue
+		}
 		if q.rule != each {
 			asked, at = append(asked, q.ask(samples)), append(at, i)
 		}
@@ -97,25 +97,48 @@ func (e *evidence) answer(title string, list []question) []Part {
 		list[at[k]].decide(&parts[at[k]], c)
 	}
 	for i, q := range list {
-		if key := q.comparison(); key != "" && parts[i].As == "" {
-			known := parts[i]
-			known.As = title
-			e.answered[key] = known
+		if key, reversed := q.comparison(); key != "" && parts[i].As == "" {
+			e.answered[key] = answered{parts[i], title, reversed}
 		}
 	}
 	return parts
 }
 
-// comparison is a key of what a question compares, "" if it is no comparison, or one that a function makes.
-func (q question) comparison() string {
+// answered is a part of the claim of that title.
+type answered struct {
+	Part
+	title    string
+	reversed bool // of the key's two terms the second comes first
+}
+
+// repeat takes the verdict of a part that compared the same, or the same the other way round.
+func (p *Part) repeat(known answered, reversed bool) {
+	p.Verdict, p.Why, p.P, p.SignFlip, p.As = known.Verdict, known.Why, known.P, known.SignFlip, known.title
+	if !reversed {
+		return
+	}
+	switch known.Verdict {
+	case Holds:
+		p.Verdict = Fails
+	case Fails:
+		p.Verdict = Holds
+	}
+}
+
+// comparison is a key of what a question compares, "" if it is no comparison, or one that a function makes. Two orders
+// of two terms have one key; reversed tells them apart.
+func (q question) comparison() (key string, reversed bool) {
 	if q.rule == each || q.value != nil {
-		return ""
+		return "", false
 	}
-	key := fmt.Sprint(q.rule, q.limit, q.margin)
+	var terms []string
 	for _, t := range q.terms {
-		key += fmt.Sprint("; ", t.arm.spec, t.arm.changes, t.name, t.classifier)
+		terms = append(terms, fmt.Sprint(t.arm.spec, t.arm.changes, t.name, t.classifier))
 	}
-	return key
+	if len(terms) == 2 && q.limit == 0 && terms[1] < terms[0] {
+		terms[0], terms[1], reversed = terms[1], terms[0], q.rule != near
+	}
+	return fmt.Sprint(q.rule, q.limit, q.margin, terms), reversed
 }
 
 // samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run

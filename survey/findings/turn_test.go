@@ -163,7 +163,7 @@ type world struct {
 
 func newWorld(engines ...compare.Engine) *world {
 	w := &world{runs: map[string][]*paper.Run{}}
-	w.engines, w.changed, w.answered = engines, w.runs, map[string]Part{}
+	w.engines, w.changed, w.answered = engines, w.runs, map[string]answered{}
 	w.find = func(spec paper.Spec, need paper.Need) (runs []*paper.Run, settings string) {
 		for _, r := range w.runs[changedKey(spec, nil)] {
 			if need(r) && !slices.ContainsFunc(runs, func(other *paper.Run) bool { return other.Seed == r.Seed }) {

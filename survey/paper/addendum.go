@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"ocl/config"
 	"ocl/run/experiment"
 	"ocl/run/metric"
 	"ocl/run/metric/compare"
@@ -35,9 +36,10 @@ func (s *Study) anchorsOf() map[uint64]float64 {
 			continue
 		}
 		key := [2]uint64{r.Seed, uint64(res.Config.Memory)}
-		if v := res.Metrics.AverageAccuracy; v != nil && res.Outcome.State == result.Finished && !runs[key] {
+		m, ok := r.Metrics(config.ClassifierHead)
+		if ok && m.AverageAccuracy != nil && res.Outcome.State == result.Finished && !runs[key] {
 			runs[key] = true
-			sums[r.Seed] += 100 * *v / float64(len(anchorMemories()))
+			sums[r.Seed] += 100 * *m.AverageAccuracy / float64(len(anchorMemories()))
 		}
 	}
 	if len(runs) < anchorSeeds*len(anchorMemories()) {

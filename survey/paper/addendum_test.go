@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ocl/config"
@@ -20,7 +21,8 @@ func confirming(published, half float64, values ...float64) *Cell {
 	c := &Cell{Spec: er, Published: survey.Value{Mean: published, Interval: half}, Values: values}
 	c.Margin = 2
 	for i := range values {
-		c.Runs = append(c.Runs, &Run{Seed: confirmingSeed + uint64(i)})
+		c.Runs = append(c.Runs, &Run{Seed: confirmingSeed + uint64(i),
+			Result: &result.Result{Outcome: result.Outcome{State: result.Finished}}})
 	}
 	return c
 }
@@ -102,8 +104,8 @@ func TestWholeByHand(t *testing.T) {
 	}
 	w := WholeOf(cells)
 	for name, v := range map[string][2]float64{"shift": {w.Shift.Mean, 0.089522}, "error": {w.Shift.Error, 0.035948},
-		"freedom": {w.Shift.Freedom, 16.7731}, "half": {w.Shift.Half(1 - firstLook), 0.077791},
-		"uneven": {w.Uneven, 0.890893}, "spread": {w.Spread, 0}} {
+		"freedom": {w.Shift.Freedom, 16.7731}, "half": {w.Shift.Half(1 - FirstLook), 0.077791},
+		"between": {w.Between, -0.002056}} {
 		if !(math.Abs(v[0]-v[1]) < 1e-4) {
 			t.Errorf("%s is %.6f, want %.6f", name, v[0], v[1])
 		}
@@ -114,7 +116,7 @@ func TestWholeByHand(t *testing.T) {
 	for i := range cells[0].Values { // now ER is the worst
 		cells[0].Values[i] = 3 + 0.1*float64(i)
 	}
-	if w := WholeOf(cells); w.SameOrder != 1 || w.OppositeOrder != 2 || !(w.Uneven < 0.001) || !(w.Spread > 0.5) {
+	if w := WholeOf(cells); w.SameOrder != 1 || w.OppositeOrder != 2 || !(w.Uneven < 0.002) || !(w.Between > 0.25) {
 		t.Errorf("with ER as the worst it is %+v", w)
 	}
 	cells[0].Memory = 1000 // GSS is at another size
@@ -125,7 +127,14 @@ func TestWholeByHand(t *testing.T) {
 	if w := WholeOf(near); !w.Equal {
 		t.Errorf("near the paper it is %+v", w)
 	}
-	cells[1].Values[2] = math.NaN()
+	lb, ncm := er, er
+	lb.Tricks, ncm.Classifier = "lb", config.ClassifierNCM
+	for i, spec := range []Spec{lb, ncm} {
+		if near[1].Spec = spec; WholeOf(near).SameOrder != 0 {
+			t.Errorf("trick %d is compared as a method", i)
+		}
+	}
+	cells[1].Runs[2].Result.Outcome.State = result.Diverged
 	if w := WholeOf(cells); w != nil {
 		t.Errorf("with a run that diverged it is %+v", w)
 	}
@@ -134,9 +143,50 @@ func TestWholeByHand(t *testing.T) {
 	}
 }
 
-// TestAddendumFile: the jobs of survey/studies/addendum.yaml are the anchors.
+// TestUnevenOfMadeData: cells that share one shift look uneven as often as the probability says.
+func TestUnevenOfMadeData(t *testing.T) {
+	const worlds, cells = 150, 10
+	r, few := rng.New(2, "uneven"), 0
+	square := func(n int, v float64) (all float64) { // an estimate of the variance v with n degrees of freedom
+		for range n {
+			z := r.NormFloat64()
+			all += v * z * z / float64(n)
+		}
+		return all
+	}
+	for range worlds {
+		var d, own, published []float64
+		for k := range cells {
+			o, p := 0.002*float64(1+k), 0.001
+			d = append(d, 0.1+r.NormFloat64()*math.Sqrt(o/confirmingRuns+p))
+			own, published = append(own, square(confirmingRuns-1, o)), append(published, square(14, p))
+		}
+		if uneven(d, own, published) <= 0.2 {
+			few++
+		}
+	}
+	if share := float64(few) / worlds; share < 0.1 || share > 0.3 {
+		t.Errorf("p is at most 0.2 in %.2f of the worlds", share)
+	}
+}
+
+// TestAddendumFile: the jobs of survey/studies/addendum.yaml are the anchors, and its head has the numbers of the
+// rules.
 func TestAddendumFile(t *testing.T) {
 	const name = "../studies/addendum.yaml"
+	head := strings.Join(strings.Fields(strings.ReplaceAll(read(t, name), "#", "")), " ")
+	for _, want := range []string{
+		fmt.Sprintf("has the seeds %d to %d: the confirmation has %d to %d, and this file %d to %d", confirmingSeed,
+			confirmingSeed+anchorSeeds-1, confirmingSeed, confirmingSeed+confirmingRuns-1, confirmingSeed+confirmingRuns,
+			confirmingSeed+anchorSeeds-1),
+		fmt.Sprintf("at the levels %g, 1.55 and 1.18 %%", 100*FirstLook),
+		fmt.Sprintf("L is within ln(%g) of 0", alikeRatio),
+		fmt.Sprintf("over the %d cells of the confirmation", len(confirmingKeys())+9), // NCM has the runs of others
+	} {
+		if !strings.Contains(head, want) {
+			t.Errorf("its head does not say: %s", want)
+		}
+	}
 	s, err := study.Parse(t.Context(), name, []byte(read(t, name)), "data", false)
 	if err != nil {
 		t.Fatal(err)

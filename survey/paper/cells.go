@@ -232,7 +232,8 @@ func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string
 }
 
 // Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which
-// moves an accuracy about as far as another seed does. So only runs of the same kernels are compared seed by seed.
+// moves an accuracy about as far as another seed does. So runs of one method are compared seed by seed only with the
+// same kernels.
 func (r *Run) Kernels() string {
 	return r.Result.Provenance.Kernel + " " + r.Result.Provenance.Convolution
 }

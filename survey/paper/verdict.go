@@ -91,15 +91,16 @@ func (s *Study) judge(cells []*Cell) {
 		}
 	}
 	for _, family := range families {
-		judgeFamily(family)
+		judgeFamily(family, s.confirms)
 	}
 	if s.anchors != nil {
 		anchoring(cells, s.anchors)
 	}
 }
 
-// judgeFamily gives a verdict to the cells of a table on a data set, which share Holm's correction.
-func judgeFamily(family []*Cell) {
+// judgeFamily gives a verdict to the cells of a table on a data set, which share Holm's correction. The rules of the
+// confirmation know no undecidable cell.
+func judgeFamily(family []*Cell, confirms bool) {
 	var p []float64
 	for _, c := range family {
 		c.test()
@@ -113,7 +114,7 @@ func judgeFamily(family []*Cell) {
 			c.Verdict = Agrees
 		case c.PHolm <= level:
 			c.Verdict = Differs
-		case c.undecidable():
+		case !confirms && c.undecidable():
 			c.Verdict = Undecidable
 		case len(c.Runs) == 0:
 			c.Verdict = NotRun

@@ -2,16 +2,18 @@ package paper
 
 import (
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/mathext"
-
+	"ocl/config"
+	"ocl/rng"
 	"ocl/run/metric"
 	"ocl/run/metric/compare"
+	"ocl/survey"
 )
 
-// firstLook is the level at which the confirmation as a whole is judged when its cells have five seeds, as the head of
+// FirstLook is the level at which the confirmation as a whole is judged when its cells have five seeds, as the head of
 // survey/studies/addendum.yaml says.
-const firstLook = 0.0226
+const FirstLook = 0.0226
 
 // alikeRatio is by which ratio means may differ on the whole, either way.
 const alikeRatio = 1.1
@@ -24,9 +26,9 @@ type Whole struct {
 	Shift metric.Difference
 	// Equal says that two one-sided tests have the ratio within 1.1 either way.
 	Equal bool
-	// Uneven is the probability that cells are so far from one common shift by chance alone, and Spread what is left of
-	// their standard deviation without chance, in the unit of Shift.
-	Uneven, Spread float64
+	// Uneven is the probability that cells which share one shift are so far from it, and Between their variance around it,
+	// less what chance gives, in the unit of Shift squared. It may be below 0.
+	Uneven, Between float64
 	// Of the pairs of methods whose published order is decided: how many have that order here, the opposite one, and none
 	// that is decided.
 	SameOrder, OppositeOrder, NoOrder int
@@ -44,7 +46,7 @@ func WholeOf(cells []*Cell) *Whole {
 	squares, fourths := 0.0, 0.0 // of the published errors of a log
 	for i, c := range cells {
 		u := c.relative(seeds)
-		if u == nil {
+		if u == nil || slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.diverged() }) {
 			return nil
 		}
 		for s := range u {
@@ -61,22 +63,59 @@ func WholeOf(cells []*Cell) *Whole {
 	mean, half := metric.Interval(bySeed)
 	w := &Whole{Cells: len(cells), Shift: metric.Welch(mean, metric.ErrorOf(half, len(seeds)), n-1,
 		math.Sqrt(squares)/k, squares*squares/fourths)}
-	w.Equal = math.Abs(mean)+w.Shift.Half(1-firstLook) < math.Log(alikeRatio)
-	distance, chance, between := 0.0, 0.0, 0.0
+	w.Equal = math.Abs(mean)+w.Shift.Half(1-FirstLook) < math.Log(alikeRatio)
+	offsets, own, published := make([]float64, len(cells)), make([]float64, len(cells)), make([]float64, len(cells))
 	for i, c := range cells {
-		d, rest := 0.0, make([]float64, len(seeds))
+		rest := make([]float64, len(seeds))
 		for s, l := range logs[i] {
-			d += (l - mean) / n
+			offsets[i] += (l - mean) / n
 			rest[s] = l - bySeed[s]
 		}
-		e := c.publishedLogError()
-		own := variance(rest, rest, 0)/n + e*e
-		distance, chance, between = distance+d*d/own, chance+own/k, between+d*d/(k-1)
+		own[i], published[i] = variance(rest, rest, 0), math.Pow(c.publishedLogError(), 2)
+		w.Between += offsets[i]*offsets[i]/(k-1) - (own[i]/n+published[i])/k
 	}
-	w.Uneven = mathext.GammaIncRegComp((k-1)/2, distance/2)
-	w.Spread = math.Sqrt(math.Max(0, between-chance))
+	w.Uneven = uneven(offsets, own, published)
 	w.orders(cells)
 	return w
+}
+
+// uneven is the probability that the sum over the cells of d²/c² is as large as that of the offsets d, if the cells
+// share one shift: the share of made worlds in which it is. c² is own/n + published, the variances of a run and of the
+// published mean. In a world the accuracies of a cell and its published mean are normal with these variances, which are
+// then estimated from five runs and from as many as the survey has, as they were here.
+func uneven(offsets, own, published []float64) float64 {
+	const worlds = 4000
+	sum := func(offsets, own, published []float64) (all float64) {
+		mean := 0.0
+		for _, d := range offsets {
+			mean += d / float64(len(offsets))
+		}
+		for i, d := range offsets {
+			all += (d - mean) * (d - mean) / (own[i]/confirmingRuns + published[i])
+		}
+		return all
+	}
+	r, found, most := rng.New(1, "uneven"), sum(offsets, own, published), 0
+	// chi is a draw of chi-square over its degrees of freedom
+	chi := func(freedom int) (all float64) {
+		for range freedom {
+			z := r.NormFloat64()
+			all += z * z / float64(freedom)
+		}
+		return all
+	}
+	theirs := benchmark(survey.CIFAR100).Runs - 1
+	d, o, p := make([]float64, len(own)), make([]float64, len(own)), make([]float64, len(own))
+	for range worlds {
+		for i := range own {
+			d[i] = r.NormFloat64() * math.Sqrt(own[i]/confirmingRuns+published[i])
+			o[i], p[i] = own[i]*chi(confirmingRuns-1), published[i]*chi(theirs)
+		}
+		if sum(d, o, p) >= found {
+			most++
+		}
+	}
+	return (float64(most) + 1) / (worlds + 1)
 }
 
 // publishedLogError is the standard error of the logarithm of the published mean.
@@ -84,13 +123,16 @@ func (c *Cell) publishedLogError() float64 {
 	return metric.ErrorOf(c.Published.Interval, benchmark(c.Spec.Benchmark).Runs) / c.Published.Mean
 }
 
+// plain says whether a cell is of a method without a trick. NCM is one.
+func (c *Cell) plain() bool { return c.Spec.Tricks == "" && c.Spec.Classifier == config.ClassifierHead }
+
 // orders compares each two methods without tricks at one size of the memory; a method without a memory is at each size.
 func (w *Whole) orders(cells []*Cell) {
 	var differences, p []float64
 	for i, a := range cells {
 		for _, b := range cells[:i] {
 			together := a.Memory == b.Memory || a.Memory == 0 || b.Memory == 0
-			if a.Spec.Tricks != "" || b.Spec.Tricks != "" || a.Spec.Method == b.Spec.Method || !together {
+			if !a.plain() || !b.plain() || !together {
 				continue
 			}
 			theirs := benchmark(a.Spec.Benchmark).Runs
@@ -110,7 +152,7 @@ func (w *Whole) orders(cells []*Cell) {
 	}
 	for i, adjusted := range compare.Holm(p) {
 		switch {
-		case !(adjusted <= firstLook):
+		case !(adjusted <= FirstLook):
 			w.NoOrder++
 		case differences[i] > 0:
 			w.SameOrder++

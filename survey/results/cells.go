@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ocl/internal/count"
 	"ocl/run/result"
@@ -76,19 +75,24 @@ func (p *page) ConfirmationCells() string { return values(p.confirmation.run()) 
 func (p *page) Whole() string {
 	w := paper.WholeOf(p.confirmation.cells)
 	if w == nil {
-		return "The table as a whole is judged when all cells have their runs."
+		return "The table as a whole is judged when all cells have their runs, and none has diverged."
 	}
 	percent := func(log float64) string { return count.Signed(100*(math.Exp(log)-1), 1) + " %" }
-	half := w.Shift.Half(0.975)
+	half := w.Shift.Half(1 - paper.FirstLook)
 	equal := "That they are equal within a tenth is not shown."
 	if w.Equal {
 		equal = "They are equal within a tenth."
 	}
-	return fmt.Sprintf("- **Shift.** The means of %s are %s from the published ones (95 %% interval %s to %s). %s\n"+
-		"- **Spread.** Beyond this shift and chance, cells differ by a standard deviation of %s; p is %s that it is chance.\n"+
+	uneven := "That cells differ by more than one shift is not shown"
+	if w.Uneven <= paper.FirstLook {
+		uneven = "Cells differ by more than one shift"
+	}
+	return fmt.Sprintf("- **Shift.** The means of %s are %s from the published ones (%.1f %% interval %s to %s). %s\n"+
+		"- **Spread.** %s (p = %s). Without chance, the variance of the log ratio between cells is %.5f, and its root %s.\n"+
 		"- **Order.** Of %s of methods whose order is decided in the paper, %d have it here, %d have the opposite one, and %d are not decided here.",
-		count.Of(w.Cells, "cell"), percent(w.Shift.Mean), percent(w.Shift.Mean-half), percent(w.Shift.Mean+half), equal,
-		strings.TrimPrefix(percent(w.Spread), "+"), count.Chance(w.Uneven),
+		count.Of(w.Cells, "cell"), percent(w.Shift.Mean), 100*(1-2*paper.FirstLook), percent(w.Shift.Mean-half),
+		percent(w.Shift.Mean+half), equal, uneven, count.Chance(w.Uneven), w.Between,
+		count.Fixed(math.Sqrt(max(0, w.Between)), 3),
 		count.Of(w.SameOrder+w.OppositeOrder+w.NoOrder, "pair"), w.SameOrder, w.OppositeOrder, w.NoOrder)
 }
 

@@ -212,7 +212,7 @@ func claim(list []findings.Finding) string {
 		more = append(more, count.Of(n, "part")+" more")
 	}
 	if few > 0 {
-		more = append(more, fmt.Sprintf("%s with fewer than three seeds of the same kernels", count.Of(few, "part")))
+		more = append(more, fmt.Sprintf("%s with fewer than three seeds that can be paired", count.Of(few, "part")))
 	}
 	if len(more) > 0 {
 		fmt.Fprintf(&b, "In claims.csv: %s.\n\n", count.And(more))

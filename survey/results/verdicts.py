@@ -13,7 +13,8 @@ for (name, _, _), cells in families.items():
     for c in cells:
         n, runs, half, mean = len(c["x"]), int(c["published_n"]), float(c["published_half"]), float(c["published"])
         b, margin = half / t.ppf(0.975, runs - 1), min(2, mean / 5)
-        c["undecidable"] = t.ppf(0.95, runs - 1) * b >= margin  # whatever our runs, and however many they are
+        # whatever our runs, and however many they are; the confirmation has no such verdict
+        c["undecidable"] = t.ppf(0.95, runs - 1) * b >= margin and name != "confirmation"
         if n < 3 or not c["ran"]:  # no test
             continue
         d, a = statistics.mean(c["x"]) - mean, statistics.stdev(c["x"]) / math.sqrt(n)
@@ -26,10 +27,9 @@ for (name, _, _), cells in families.items():
     for k, c in enumerate(tested):  # Holm's correction
         most = c["holm"] = max(most, (len(tested) - k) * c["p"])
     for c in cells:
-        no_run = not c["ran"] and name == "confirmation"  # it has no verdict before all its runs are there
         verdict = (
             "agrees" if c.get("agrees") else "differs" if c.get("holm", 1) <= 0.05
-            else "undecidable" if c["undecidable"] and not no_run else "undecided" if c["ran"] else "not run"
+            else "undecidable" if c["undecidable"] else "undecided" if c["ran"] else "not run"
         )
         counts[name, verdict], others = counts[name, verdict] + 1, others + (verdict != c["verdict"])
         counts[name, "agrees, and its setting was chosen by nearness"] += verdict == "agrees" and c["chosen_by_nearness"] != ""

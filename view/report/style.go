@@ -43,8 +43,8 @@ func pillar(l chart.Look) chart.Look {
 	return l
 }
 
-// The looks of methods without tricks, by number from 1: their order stays for ever, and new ones go last. A method has
-// a hue. Methods that share one differ in the dash and in the marker; the bounds are greys.
+// The looks of methods without tricks, by number from 1: a method keeps its number for ever, and new looks go last. A
+// method has a hue. Methods that share one differ in the dash and in the marker; the bounds are greys.
 var (
 	candidateLooks = []chart.Look{
 		look("c0", orange, nil), look("c1", blue, nil), look("c2", purple, dashed), look("c3", ink, nil),
