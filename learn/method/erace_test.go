@@ -6,6 +6,8 @@ import (
 	"ocl"
 	"ocl/learn/learner"
 	"ocl/learn/learner/learnertest"
+	"ocl/learn/method"
+	"ocl/nn"
 )
 
 func TestERACEGolden(t *testing.T) {
@@ -26,6 +28,19 @@ func TestERACEIsERWhereNothingIsOld(t *testing.T) {
 	for i := range ace {
 		if ace[i] != er[i] {
 			t.Errorf("step %d: %+v, and ER has %+v", i+1, ace[i], er[i])
+		}
+	}
+}
+
+// TestERACEHead: the head is the network's own, or one of cosines with the scale that is asked for.
+func TestERACEHead(t *testing.T) {
+	info, err := method.Lookup("er-ace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[float64]nn.Head{0: {}, 10: {Kind: nn.CosineHead, Scale: 10}} {
+		if got := info.Head(method.Setup{Options: map[string]any{"scale": scale}}); got != want {
+			t.Errorf("scale %g has the head %+v, want %+v", scale, got, want)
 		}
 	}
 }

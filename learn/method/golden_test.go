@@ -184,16 +184,14 @@ func TestTricksAtTheirEnds(t *testing.T) {
 	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
 	er := build("er", perceptron, nil)(t, 1)
 	want := learnertest.Observe(t, er, batches)
-	for trick, options := range map[string]map[string]any{"ema": {"momentum": 0.0}, "rar": {"operations": 0}} {
+	for trick, options := range map[string]map[string]any{"ema": {"momentum": 0.0}, "rar": {"operations": 0, "iterations": 1}} {
 		l := build("er", perceptron, func(s *method.Setup) {
 			s.Tricks, s.TrickOptions = []string{trick}, map[string]map[string]any{trick: options}
 		})(t, 1)
-		r := l.(*learner.Replay)
-		r.Iterations = 1
 		if got := learnertest.Observe(t, l, batches); !slices.Equal(got, want) {
 			t.Errorf("%s: steps %+v, and ER has %+v", trick, got, want)
 		}
-		if shown := r.Parts().Net.Params(); !slices.Equal(shown, er.(*learner.Replay).Net.Params()) {
+		if shown := l.(*learner.Replay).Parts().Net.Params(); !slices.Equal(shown, er.(*learner.Replay).Net.Params()) {
 			t.Errorf("%s: the network that predicts is not that of ER", trick)
 		}
 	}

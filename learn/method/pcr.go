@@ -34,7 +34,8 @@ var pcr = Info{
 		Since:       true,
 		CostPerStep: "4 × Finetune if as many samples are replayed as arrive: ER with two views",
 		Expect: "For images, where a step may cost twice that of ER and an output for each class is wanted, which SCR has not; not for embeddings, which have no views. " +
-			"Forgets less than ER, and needs no large replay batch, as SCR does.",
+			"Forgets less than ER, and needs no large replay batch, as SCR does: 25.2 ± 1.8 % on CIFAR-100 in 10 tasks with 1,000 samples, where ER with as many " +
+			"rows in a step has 12.4 ± 1.1 (three seeds).",
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.update"},

@@ -103,6 +103,9 @@ func TestChosenSettings(t *testing.T) {
 			t.Errorf("%s has the settings %q, but tuning.csv chooses %q", name, got, want)
 		}
 	}
+	if s := chosen()["offline"]; s.lr != 0.1 || s.weightDecay != 0.0001 { // which nothing chose
+		t.Errorf("Offline has the rate %g and the weight decay %g", s.lr, s.weightDecay)
+	}
 	if len(best) < 9 {
 		t.Errorf("tuning.csv has %d methods", len(best))
 	}
