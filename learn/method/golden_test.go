@@ -184,7 +184,8 @@ func TestTricksAtTheirEnds(t *testing.T) {
 	batches := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}.Batches(1, 8, 5)
 	er := build("er", perceptron, nil)(t, 1)
 	want := learnertest.Observe(t, er, batches)
-	for trick, options := range map[string]map[string]any{"ema": {"momentum": 0.0}, "rar": {"operations": 0, "iterations": 1}} {
+	for trick, options := range map[string]map[string]any{"ema": {"momentum": 0.0},
+		"rar": {"operations": 0, "iterations": 1}} {
 		l := build("er", perceptron, func(s *method.Setup) {
 			s.Tricks, s.TrickOptions = []string{trick}, map[string]map[string]any{trick: options}
 		})(t, 1)
