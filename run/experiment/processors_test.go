@@ -11,7 +11,6 @@ import (
 	"ocl/config"
 	"ocl/nn"
 	"ocl/run/build"
-	"ocl/run/result"
 )
 
 // learnedOnAMD64 has hashes of what a learner is after a run on an amd64 machine with plain Go and with AVX2:
@@ -52,27 +51,6 @@ func TestAVX2LearnsTheSameEverywhere(t *testing.T) {
 		t.Run(l.network+" "+l.method+" "+l.trick, func(t *testing.T) {
 			if got := learned(t, "avx2", l.network, l.method, l.trick); got != l.avx2 {
 				t.Errorf("the learner is %s, but must be %s", got, l.avx2)
-			}
-		})
-	}
-}
-
-// TestAVX2ResultsEverywhere: results of AVX2 on amd64 are those of their runs here, bit for bit. Of three commands
-// this was the first of README, with few and small images.
-func TestAVX2ResultsEverywhere(t *testing.T) {
-	needsAVX2(t)
-	files, err := filepath.Glob("testdata/avx2/*.json")
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%d results, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			made, err := result.Read(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d, values := rerun(t, made, Options{}); len(d) > 0 || values < 10_000 {
-				t.Errorf("%d values are compared, of which differ %v", values, d)
 			}
 		})
 	}

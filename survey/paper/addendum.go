@@ -119,13 +119,13 @@ func anchoring(cells []*Cell, anchors map[uint64]float64) {
 	for i := range mean {
 		slope += mean[i] * (v[i] - vMean) / squares
 	}
-	ofSlope := variance(mean, v, slope) * (n - 1) / (n - 2) / squares
+	ofSlope := variance(less(mean, v, slope)) * (n - 1) / (n - 2) / squares
 	for k, c := range whole {
 		p, ours := c.Published.Mean, 0.0
 		for _, u := range relative[k] {
 			ours += u * p / n
 		}
-		parts := []struct{ square, freedom float64 }{{variance(relative[k], v, slope) / n, n - 1},
+		parts := []struct{ square, freedom float64 }{{variance(less(relative[k], v, slope)) / n, n - 1},
 			{slope * slope * spread / float64(len(anchors)), float64(len(anchors) - 1)},
 			{ofSlope * (vMean - 1) * (vMean - 1), n - 2}}
 		square, freedom := 0.0, 0.0
@@ -158,18 +158,20 @@ func (c *Cell) relative(seeds []uint64) []float64 {
 	return u
 }
 
-// variance is that of u − slope·v, with as many degrees of freedom as values but one.
-func variance(u, v []float64, slope float64) float64 {
-	rest, mean := make([]float64, len(u)), 0.0
+// less is u − slope·v.
+func less(u, v []float64, slope float64) []float64 {
+	rest := make([]float64, len(u))
 	for i := range u {
 		rest[i] = u[i] - slope*v[i]
-		mean += rest[i] / float64(len(u))
 	}
-	square := 0.0
-	for _, r := range rest {
-		square += (r - mean) * (r - mean) / float64(len(u)-1)
-	}
-	return square
+	return rest
+}
+
+// variance is that of values, with as many degrees of freedom as values but one.
+func variance(values []float64) float64 {
+	_, half := metric.Interval(values)
+	e := metric.ErrorOf(half, len(values))
+	return e * e * float64(len(values))
 }
 
 // registered says whether a result has the settings and the kernels of the confirmation, whatever its seed.

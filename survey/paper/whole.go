@@ -71,7 +71,7 @@ func WholeOf(cells []*Cell) *Whole {
 			offsets[i] += (l - mean) / n
 			rest[s] = l - bySeed[s]
 		}
-		own[i], published[i] = variance(rest, rest, 0), math.Pow(c.publishedLogError(), 2)
+		own[i], published[i] = variance(rest), math.Pow(c.publishedLogError(), 2)
 		w.Between += offsets[i]*offsets[i]/(k-1) - (own[i]/n+published[i])/k
 	}
 	w.Uneven = uneven(offsets, own, published)
