@@ -58,9 +58,9 @@ func (s *Study) Confirmation() *Study {
 	return c
 }
 
-// WithoutConfirmation is the study of all other runs but the anchors.
+// WithoutConfirmation is the study of all other runs but the anchors and those that shift.yaml tunes.
 func (s *Study) WithoutConfirmation() *Study {
-	return s.only(func(r *Run) bool { return !Confirms(r.Result) && !Anchors(r.Result) })
+	return s.only(func(r *Run) bool { return !Confirms(r.Result) && !Anchors(r.Result) && !Shifts(r.Result) })
 }
 
 // only is the study of some of the runs.

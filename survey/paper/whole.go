@@ -141,13 +141,8 @@ func (w *Whole) orders(cells []*Cell) {
 			if published.P() > level {
 				continue
 			}
-			values := make([]float64, len(a.Values)) // in the order of the seeds, which both have
-			for s := range values {
-				values[s] = math.Copysign(1, published.Mean) * (a.Values[s] - b.Values[s])
-			}
-			mean, half := metric.Interval(values)
-			own := metric.Difference{Mean: mean, Error: metric.ErrorOf(half, len(values)), Freedom: float64(len(values) - 1)}
-			differences, p = append(differences, mean), append(p, own.P())
+			own := paired(a.Values, b.Values) // in the order of the seeds, which both have
+			differences, p = append(differences, math.Copysign(1, published.Mean)*own.Mean), append(p, own.P())
 		}
 	}
 	for i, adjusted := range compare.Holm(p) {

@@ -34,6 +34,8 @@ type page struct {
 	cells        map[string][]*paper.Cell
 	claims       []findings.Finding
 	confirmation sheet // the cells of the confirmation, from its runs alone
+	shift        *paper.Shift
+	torch        *paper.Peer // nil without results, as shift is
 }
 
 // measured are the tables of the survey with cells, in the order of the page.
@@ -54,12 +56,19 @@ func openPage(root string, runs []run) (*page, error) {
 			return nil, fmt.Errorf("%s: %s", l.Path, l.Reason)
 		}
 	}
-	return newPage(root, s, runs), nil
+	theirs, err := readPeer(filepath.Join(root, "survey", "results", "cifar100", "torch.csv"))
+	if err != nil {
+		return nil, err
+	}
+	p := newPage(root, s, runs)
+	p.torch = s.Peer(theirs)
+	return p, nil
 }
 
 func newPage(root string, s *paper.Study, runs []run) *page {
 	p := &page{root: root, runs: runs, cells: map[string][]*paper.Cell{}}
 	study, confirmation := s.WithoutConfirmation(), s.Confirmation()
+	p.shift = s.Shift()
 	p.confirmation = sheet{Name: "confirmation", Title: "The confirmation"}
 	for _, label := range measured {
 		p.cells[label] = study.Cells(label)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"ocl/run/metric"
 	"ocl/run/result"
 	"ocl/survey"
 	"ocl/survey/paper"
@@ -108,5 +109,53 @@ func TestWholeInWords(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q:\n%s", want, got)
 		}
+	}
+}
+
+// TestShiftTexts: the confirmation's page says what tuned runs and PyTorch's runs show.
+func TestShiftTexts(t *testing.T) {
+	d := metric.Difference{Mean: 0.5, Error: 0.25, Freedom: 2}
+	p := page{shift: &paper.Shift{Seeds: []uint64{4}, Tuned: []float64{15.3}, Untuned: []float64{20.1},
+		Chosen: []string{"optimizer.lr=0.1"}, Moved: d, Above: d},
+		torch: &paper.Peer{Seeds: []uint64{4}, Ours: []float64{20.1}, Theirs: []float64{19.96}, Difference: d}}
+	for _, want := range []string{"| 4 | 15.3 | 20.1 | `optimizer.lr=0.1` |\n\n",
+		"is not shown: tuned less untuned is +0.5 ± 1.1 points, paired by seed (p = 0.184)"} {
+		if got := p.Shift(); !strings.Contains(got, want) {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+	if p.shift.Moved.Mean = 5; !strings.Contains(p.Shift(), "Tuning moves the mean: ") {
+		t.Errorf("with 5 points it is %q", p.Shift())
+	}
+	for verdict, want := range map[paper.Verdict]string{paper.Differs: "| 20.1 |\n\nThe programs differ: ",
+		paper.Undecided: "is open: ", paper.Agrees: "less than two points apart: PyTorch less ocl is +0.5 ± 1.1 points"} {
+		if p.torch.Verdict = verdict; !strings.Contains(p.Torch(), want) {
+			t.Errorf("%s: it is %q", verdict, p.Torch())
+		}
+	}
+	if p := (page{}); !strings.Contains(p.Shift(), "when all five") || !strings.Contains(p.Torch(), "three runs") {
+		t.Errorf("without runs it is %q and %q", p.Shift(), p.Torch())
+	}
+}
+
+// TestReadPeer: a file of another program's accuracies is read in per cent, and what is wrong in it is named.
+func TestReadPeer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "torch.csv")
+	for text, want := range map[string]string{
+		"": "", "seed,average_accuracy,torch\n4,0.2,2.15.0\n": "",
+		"seed,average_accuracy,torch\n4,20,2.15.0\n":                "line 2",
+		"seed,average_accuracy,torch\nfour,0.2,2.15.0\n":            "line 2",
+		"seed,average_accuracy,torch\n4,0.2,2.15.0\n4,0.2,2.15.0\n": "seed 4 again",
+		"seed,average_accuracy,torch\n4,0.2\n":                      "wrong number of fields",
+	} {
+		put(t, path, []byte(text))
+		got, err := readPeer(path)
+		read := err == nil && (!strings.Contains(text, "4,") || got[4] == 20)
+		if want == "" && !read || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, %v; want %q", text, got, err, want)
+		}
+	}
+	if _, err := readPeer(path + "x"); err == nil {
+		t.Error("a file that is not there is read")
 	}
 }

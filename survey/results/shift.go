@@ -1,0 +1,89 @@
+package main
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+
+	"ocl/internal/count"
+	"ocl/internal/input"
+	"ocl/internal/limit"
+	"ocl/run/metric"
+	"ocl/survey/paper"
+)
+
+// Shift says whether ER comes nearer to the paper if each run is tuned by itself.
+func (p *page) Shift() string {
+	s := p.shift
+	if s == nil {
+		return "Tuned runs are compared when all five are there, and the five of the confirmation."
+	}
+	t := tableOf("seed", "tuned, %", "one setting for all, %", "chosen")
+	for i, seed := range s.Seeds {
+		t.row(fmt.Sprint(seed), count.Fixed(s.Tuned[i], 1), count.Fixed(s.Untuned[i], 1), "`"+s.Chosen[i]+"`")
+	}
+	moves := "That tuning moves the mean is not shown"
+	if s.Moves() {
+		moves = "Tuning moves the mean"
+	}
+	spread := func(s paper.Spread) string {
+		return fmt.Sprintf("%s (%s to %s)", count.Fixed(s.Deviation, 1), count.Fixed(s.Low, 1), count.Fixed(s.High, 1))
+	}
+	return t.String() + fmt.Sprintf("\n\n%s: tuned less untuned is %s, paired by seed (p = %s). "+
+		"The tuned mean less the published one is %s. "+
+		"Standard deviations of runs, with 95 %% intervals: tuned %s, untuned %s, published %s.", moves, points(s.Moved),
+		count.Chance(s.Moved.P()), points(s.Above), spread(s.TunedSpread), spread(s.UntunedSpread), spread(s.PublishedSpread))
+}
+
+// Torch says whether ER in PyTorch reaches what ours reaches with the same orders of classes.
+func (p *page) Torch() string {
+	x := p.torch
+	if x == nil {
+		return "PyTorch is compared when ER has three runs of it, and ours of the same seeds."
+	}
+	t := tableOf("seed", "PyTorch, %", "ocl, %")
+	for i, seed := range x.Seeds {
+		t.row(fmt.Sprint(seed), count.Fixed(x.Theirs[i], 1), count.Fixed(x.Ours[i], 1))
+	}
+	verdict := map[paper.Verdict]string{paper.Differs: "The programs differ",
+		paper.Agrees: "The programs are less than two points apart", paper.Undecided: "Whether the programs differ is open"}
+	return t.String() + fmt.Sprintf("\n\n%s: PyTorch less ocl is %s (p = %s).", verdict[x.Verdict], points(x.Difference),
+		count.Chance(x.Difference.P()))
+}
+
+// points is a difference with its 95 % interval.
+func points(d metric.Difference) string {
+	return fmt.Sprintf("%s ± %s points", count.Signed(d.Mean, 1), count.Fixed(d.Half(0.975), 1))
+}
+
+// readPeer reads the average accuracies of another program, in per cent by seed, from a file that torch_er.py has made.
+func readPeer(path string) (map[uint64]float64, error) {
+	f, _, err := input.Open(path, input.Want{Most: limit.Config})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = 3
+	records, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	values := map[uint64]float64{}
+	for i, record := range records {
+		if i == 0 {
+			continue // the head
+		}
+		seed, err := strconv.ParseUint(record[0], 10, 64)
+		value, second := strconv.ParseFloat(record[1], 64)
+		if cmp.Or(err, second) != nil || !(value >= 0 && value <= 1) {
+			return nil, fmt.Errorf("%s: line %d is %q. Want a seed, an accuracy from 0 to 1 and the version", path, i+1, record)
+		}
+		if _, ok := values[seed]; ok {
+			return nil, fmt.Errorf("%s: line %d has seed %d again. Delete one of both", path, i+1, seed)
+		}
+		values[seed] = 100 * value
+	}
+	return values, nil
+}
