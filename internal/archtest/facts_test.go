@@ -66,21 +66,24 @@ func TestFactsThatStandTwice(t *testing.T) {
 	}
 }
 
-// TestBenchmarksAreDated: each section of measurements says when they were made.
-func TestBenchmarksAreDated(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := strings.Split(string(text), "\n## ")[1:]
-	for _, s := range sections {
-		title, rest, _ := strings.Cut(s, "\n")
-		if !regexp.MustCompile(`\d+ (January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d`).MatchString(rest) &&
-			title != "What was tried" {
-			t.Errorf("docs/benchmarks.md: the section %q has no date, such as 28 November 2026", title)
+// TestMeasurementsAreDated: each section of measurements says when they were made.
+func TestMeasurementsAreDated(t *testing.T) {
+	date := regexp.MustCompile(`\d+ (January|February|March|April|May|June|July|August|September|October|November|` +
+		`December) 20\d\d`)
+	for page, least := range map[string]int{"benchmarks.md": 10, "beyond.md": 7} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", page))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(sections) < 10 {
-		t.Errorf("docs/benchmarks.md has %d sections, want those of when the test was written", len(sections))
+		sections := strings.Split(string(text), "\n## ")[1:]
+		for _, s := range sections {
+			title, rest, _ := strings.Cut(s, "\n")
+			if !date.MatchString(rest) && title != "What was tried" {
+				t.Errorf("docs/%s: the section %q has no date, such as 28 November 2026", page, title)
+			}
+		}
+		if len(sections) < least {
+			t.Errorf("docs/%s has %d sections, want those of when the test was written", page, len(sections))
+		}
 	}
 }

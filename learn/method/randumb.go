@@ -29,7 +29,7 @@ var randumb = Info{
 		Since:       true,
 		CostPerStep: "D² operations for a sample; before each evaluation a Cholesky factor of D³/3, and 4·D³/3 to choose the shrinkage",
 		Expect: "For a floor beside every result, not for who has a pretrained network, whose features are worth more. A method that trains a network and stores images and is below it has learned no representation. " +
-			"22.4 % on CIFAR-100 in 20 tasks and 96.0 % on MNIST in 5 (one seed each; docs/benchmarks.md).",
+			"22.4 % on CIFAR-100 in 20 tasks and 96.0 % on MNIST in 5 (one seed each; docs/beyond.md).",
 	},
 	Traits:  Traits{Prediction: "the class of the highest score of linear discriminant analysis"},
 	Options: []Option{randumbFeatures, randumbGamma, randumbShrinkage},
