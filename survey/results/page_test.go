@@ -142,7 +142,7 @@ func TestShiftTexts(t *testing.T) {
 func TestReadPeer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torch.csv")
 	for text, want := range map[string]string{
-		"": "", "seed,average_accuracy,torch\n4,0.2,2.15.0\n": "",
+		"": "the first line", "4,0.2,2.15.0\n": "the first line", "seed,average_accuracy,torch\n4,0.2,2.15.0\n": "",
 		"seed,average_accuracy,torch\n4,20,2.15.0\n":                "line 2",
 		"seed,average_accuracy,torch\nfour,0.2,2.15.0\n":            "line 2",
 		"seed,average_accuracy,torch\n4,0.2,2.15.0\n4,0.2,2.15.0\n": "seed 4 again",

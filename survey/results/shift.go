@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"ocl/internal/count"
 	"ocl/internal/input"
@@ -57,6 +58,9 @@ func points(d metric.Difference) string {
 	return fmt.Sprintf("%s ± %s points", count.Signed(d.Mean, 1), count.Fixed(d.Half(0.975), 1))
 }
 
+// peerHead is the first line of a file of another program's accuracies.
+const peerHead = "seed,average_accuracy,torch"
+
 // readPeer reads the average accuracies of another program, in per cent by seed, from a file that torch_er.py has made.
 func readPeer(path string) (map[uint64]float64, error) {
 	f, _, err := input.Open(path, input.Want{Most: limit.Config})
@@ -70,18 +74,18 @@ func readPeer(path string) (map[uint64]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if len(records) == 0 || strings.Join(records[0], ",") != peerHead {
+		return nil, fmt.Errorf("%s: the first line is not %s", path, peerHead)
+	}
 	values := map[uint64]float64{}
-	for i, record := range records {
-		if i == 0 {
-			continue // the head
-		}
+	for i, record := range records[1:] {
 		seed, err := strconv.ParseUint(record[0], 10, 64)
 		value, second := strconv.ParseFloat(record[1], 64)
 		if cmp.Or(err, second) != nil || !(value >= 0 && value <= 1) {
-			return nil, fmt.Errorf("%s: line %d is %q. Want a seed, an accuracy from 0 to 1 and the version", path, i+1, record)
+			return nil, fmt.Errorf("%s: line %d is %q. Want a seed, an accuracy from 0 to 1 and the version", path, i+2, record)
 		}
 		if _, ok := values[seed]; ok {
-			return nil, fmt.Errorf("%s: line %d has seed %d again. Delete one of both", path, i+1, seed)
+			return nil, fmt.Errorf("%s: line %d has seed %d again. Delete one of both", path, i+2, seed)
 		}
 		values[seed] = 100 * value
 	}
