@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs ER in PyTorch on the class order of a result of ocl, as the survey's authors do, and prints a line of cifar100/torch.csv.
 
-usage: survey/results/torch_er.py DIR RESULT.json.gz [RESULT.json.gz ...] [--threads 1]        needs `pip install torch numpy`
+usage: survey/results/torch_er.py DIR RESULT.json.gz [RESULT.json.gz ...] [--threads 1]        needs `pip install torch numpy safetensors`
 
 DIR has cifar-100-binary. A result says which classes each task has, the seed, the memory, the learning rate and the weight decay. All
 other draws are PyTorch's and NumPy's, from the same seed: weights, the order of images within a task, and the memory. The loss is
@@ -18,32 +18,11 @@ import time
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/pytorch"))
+from load_ocl import ReducedResNet18
 
 BATCH, CLASSES = 10, 100
-
-
-class Block(nn.Module):
-    def __init__(self, before, after, stride):
-        super().__init__()
-        self.first = nn.Sequential(nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU())
-        self.second = nn.Sequential(nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after))
-        self.shortcut = nn.Sequential()
-        if stride != 1 or before != after:
-            self.shortcut = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
-
-    def forward(self, x):
-        return F.relu(self.second(self.first(x)) + self.shortcut(x))
-
-
-def reduced_resnet18(width=20):
-    """The network of the survey for images of 32x32 pixels, with PyTorch's own random weights."""
-    layers, before = [nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()], width
-    for stage in range(4):
-        after = width << stage
-        layers += [Block(before, after, 1 if stage == 0 else 2), Block(after, after, 1)]
-        before = after
-    return nn.Sequential(*layers, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(before, CLASSES))
 
 
 def cifar(directory, split):
@@ -76,7 +55,7 @@ class Reservoir:
 def train(result, images, labels, tell):
     """A network that has learned the stream of a result."""
     config = result["config"]
-    net = reduced_resnet18()
+    net = ReducedResNet18((3, 32, 32), CLASSES)
     optimizer = torch.optim.SGD(net.parameters(), lr=config["optimizer"]["lr"], weight_decay=config["optimizer"]["weight_decay"])
     memory = Reservoir(config["memory"])
     for number, task in enumerate(result["stream"]["tasks"]):
