@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ocl/internal/count"
 	"ocl/run/result"
@@ -94,6 +95,39 @@ func (p *page) Whole() string {
 		percent(w.Shift.Mean+half), equal, uneven, count.Chance(w.Uneven), w.Between,
 		count.Fixed(math.Sqrt(max(0, w.Between)), 3),
 		count.Of(w.SameOrder+w.OppositeOrder+w.NoOrder, "pair"), w.SameOrder, w.OppositeOrder, w.NoOrder)
+}
+
+// Work is how many runs each table has and what they cost. A run that two tables have counts for the first.
+func (p *page) Work() string {
+	t := tableOf("runs of", "on", "runs", "core-hours")
+	counted := map[*paper.Run]bool{}
+	all, tables := 0.0, 0.0
+	for _, r := range p.runs {
+		all += coreHours(r.Result)
+	}
+	for _, s := range append(p.sheets(), p.confirmation) {
+		n, sum := 0, 0.0
+		for _, c := range s.cells {
+			for _, r := range c.Runs {
+				if !counted[r] {
+					counted[r] = true
+					n, sum = n+1, sum+coreHours(r.Result)
+				}
+			}
+		}
+		tables += sum
+		if n > 0 {
+			t.row(cmp.Or(s.label, s.Name), strings.Join(s.columns, ", "), strconv.Itoa(n), count.Fixed(sum, 1))
+		}
+	}
+	t.row("others", "", strconv.Itoa(len(p.runs)-len(counted)), count.Fixed(all-tables, 1))
+	t.row("all", "", strconv.Itoa(len(p.runs)), count.Fixed(all, 1))
+	return t.String()
+}
+
+// coreHours are the hours of learning, preparing and testing of a run, times its workers.
+func coreHours(r *result.Result) float64 {
+	return (r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test) * float64(r.Provenance.Workers) / 3600
 }
 
 // near are the cells whose setting was chosen because it came nearer to the published value.

@@ -34,6 +34,7 @@ type page struct {
 	cells        map[string][]*paper.Cell
 	claims       []findings.Finding
 	confirmation sheet // the cells of the confirmation, from its runs alone
+	Confirmed    int   // how many runs of the confirmation are made
 	shift        *paper.Shift
 	torch        *paper.Peer // nil without results, as shift is
 }
@@ -68,8 +69,8 @@ func openPage(root string, runs []run) (*page, error) {
 func newPage(root string, s *paper.Study, runs []run) *page {
 	p := &page{root: root, runs: runs, cells: map[string][]*paper.Cell{}}
 	study, confirmation := s.WithoutConfirmation(), s.Confirmation()
-	p.shift = s.Shift()
-	p.confirmation = sheet{Name: "confirmation", Title: "The confirmation"}
+	p.shift, p.Confirmed = s.Shift(), len(confirmation.Runs)
+	p.confirmation = sheet{Name: "confirmation", Title: "The confirmation", columns: []string{survey.CIFAR100}}
 	for _, label := range measured {
 		p.cells[label] = study.Cells(label)
 		for _, c := range confirmation.Cells(label) {

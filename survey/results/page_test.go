@@ -83,6 +83,22 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestWork: the runs and core-hours of a table, each run once, and of all results.
+func TestWork(t *testing.T) {
+	of := func(seconds float64, workers int) *paper.Run {
+		return &paper.Run{Result: &result.Result{Seconds: result.Seconds{Train: seconds - 3, Prepare: 2, Test: 1},
+			Provenance: result.Provenance{Workers: workers}}}
+	}
+	a, b := of(3600, 1), of(1800, 2)
+	cell := func(runs ...*paper.Run) *paper.Cell { return &paper.Cell{Runs: runs} }
+	p := &page{confirmation: sheet{Name: "confirmation", columns: []string{"x"}, cells: []*paper.Cell{cell(a, b), cell(b)}},
+		runs: []run{{Result: a.Result}, {Result: b.Result}, {Result: of(5400, 1).Result}}}
+	want := "| confirmation | x | 2 | 2.0 |\n| others |  | 1 | 1.5 |\n| all |  | 3 | 3.5 |"
+	if got := p.Work(); !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // TestWholeInWords: what the cells of the confirmation show together, when all of them have their runs.
 func TestWholeInWords(t *testing.T) {
 	p := &page{}
