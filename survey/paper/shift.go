@@ -94,8 +94,8 @@ func (s *Study) Shift() *Shift {
 	return x
 }
 
-// Peer is ER of another program with the orders of classes of some seeds, beside the confirmation's runs of these
-// seeds. The head of survey/studies/addendum.yaml has the rule of the verdict.
+// Peer is ER of another program with the orders of classes of some seeds, beside the registered runs of these seeds. The
+// head of survey/studies/addendum.yaml has the rule of the verdict.
 type Peer struct {
 	Seeds        []uint64
 	Ours, Theirs []float64         // accuracies in per cent, in the order of Seeds
@@ -105,17 +105,29 @@ type Peer struct {
 	Verdict Verdict
 }
 
-// Peer compares accuracies of another program by seed, in per cent, with the confirmation; nil if a run of ours is
-// missing or has diverged, or if there are fewer than three seeds.
-func (s *Study) Peer(theirs map[uint64]float64) *Peer {
+// PeerSeeds are the first and the last seed of a comparison with another program.
+type PeerSeeds struct{ First, Last uint64 }
+
+// The addendum compares three seeds. All others that ER has were registered later for a second comparison, on
+// docs/reproduction/confirmation.md, after the first one and before any run of it.
+var (
+	FirstPeers  = PeerSeeds{confirmingSeed, confirmingSeed + 2}
+	SecondPeers = PeerSeeds{confirmingSeed + 3, confirmingSeed + anchorSeeds - 1}
+)
+
+// Peer compares accuracies of another program by seed, in per cent, with the confirmation and the anchors; nil if a run
+// of these seeds is missing on either side or has diverged.
+func (s *Study) Peer(theirs map[uint64]float64, seeds PeerSeeds) *Peer {
 	x := &Peer{}
-	cell := s.shiftedCell(Confirms)
+	cell := s.shiftedCell(func(r *result.Result) bool {
+		return (Confirms(r) || Anchors(r)) && r.Config.Seed >= seeds.First && r.Config.Seed <= seeds.Last
+	})
 	for i, r := range cell.Runs {
 		if v, ok := theirs[r.Seed]; ok && !math.IsNaN(cell.Values[i]) {
 			x.Seeds, x.Ours, x.Theirs = append(x.Seeds, r.Seed), append(x.Ours, cell.Values[i]), append(x.Theirs, v)
 		}
 	}
-	if len(x.Seeds) < len(theirs) || len(x.Seeds) < decisive {
+	if uint64(len(x.Seeds)) <= seeds.Last-seeds.First {
 		return nil
 	}
 	x.Difference = paired(x.Theirs, x.Ours)

@@ -148,7 +148,7 @@ func TestPeer(t *testing.T) {
 		for i, d := range c.less {
 			theirs[uint64(4+i)] -= d
 		}
-		x := s.Peer(theirs)
+		x := s.Peer(theirs, FirstPeers)
 		if x == nil || x.Verdict != c.want || len(x.Seeds) != 3 {
 			t.Errorf("%v: %+v, want %s", c.less, x, c.want)
 		}
@@ -156,9 +156,23 @@ func TestPeer(t *testing.T) {
 			t.Errorf("the difference is %+v with p = %.6f", x.Difference, x.Difference.P())
 		}
 	}
-	for _, theirs := range []map[uint64]float64{nil, {4: 20, 5: 19}, {4: 20, 5: 19, 6: 19, 7: 20}} {
-		if x := s.Peer(theirs); x != nil {
+	for _, theirs := range []map[uint64]float64{nil, {4: 20, 5: 19}, {4: 20, 5: 19, 7: 20}} {
+		if x := s.Peer(theirs, FirstPeers); x != nil {
 			t.Errorf("of %v it is %+v", theirs, x)
 		}
+	}
+
+	// The second comparison has the twelve other seeds and no other.
+	theirs := map[uint64]float64{4: 10, 5: 10, 6: 10}
+	for seed := SecondPeers.First; seed <= SecondPeers.Last; seed++ {
+		if x := s.Peer(theirs, SecondPeers); x != nil {
+			t.Errorf("without seed %d it is %+v", seed, x)
+		}
+		theirs[seed] = 19 + float64(int(seed%3)-1)/10
+		write(t, dir, fmt.Sprintf("s%d.json.gz", seed), shiftingRun(false, seed, 0.19))
+		s = mustRead(t, dir)
+	}
+	if x := s.Peer(theirs, SecondPeers); x == nil || len(x.Seeds) != 12 || x.Seeds[0] != 7 || x.Seeds[11] != 18 || x.Verdict != Agrees {
+		t.Errorf("twelve seeds are %+v", x)
 	}
 }

@@ -36,7 +36,7 @@ type page struct {
 	confirmation sheet // the cells of the confirmation, from its runs alone
 	Confirmed    int   // how many runs of the confirmation are made
 	shift        *paper.Shift
-	torch        *paper.Peer // nil without results, as shift is
+	torch, again *paper.Peer // the first and the second comparison; nil without results, as shift is
 }
 
 // measured are the tables of the survey with cells, in the order of the page.
@@ -62,7 +62,7 @@ func openPage(root string, runs []run) (*page, error) {
 		return nil, err
 	}
 	p := newPage(root, s, runs)
-	p.torch = s.Peer(theirs)
+	p.torch, p.again = s.Peer(theirs, paper.FirstPeers), s.Peer(theirs, paper.SecondPeers)
 	return p, nil
 }
 

@@ -149,8 +149,8 @@ func TestShiftTexts(t *testing.T) {
 			t.Errorf("%s: it is %q", verdict, p.Torch())
 		}
 	}
-	if p := (page{}); !strings.Contains(p.Shift(), "when all five") || !strings.Contains(p.Torch(), "three runs") {
-		t.Errorf("without runs it is %q and %q", p.Shift(), p.Torch())
+	if p := (page{}); !strings.Contains(p.Shift(), "when all five") || !strings.Contains(p.TorchAgain(), "when all of") {
+		t.Errorf("without runs it is %q and %q", p.Shift(), p.TorchAgain())
 	}
 }
 

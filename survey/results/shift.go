@@ -38,10 +38,14 @@ func (p *page) Shift() string {
 }
 
 // Torch says whether ER in PyTorch reaches what ours reaches with the same orders of classes.
-func (p *page) Torch() string {
-	x := p.torch
+func (p *page) Torch() string { return peerText(p.torch) }
+
+// TorchAgain says it of the seeds that were registered later.
+func (p *page) TorchAgain() string { return peerText(p.again) }
+
+func peerText(x *paper.Peer) string {
 	if x == nil {
-		return "PyTorch is compared when ER has three runs of it, and ours of the same seeds."
+		return "They are compared when all of these runs are there."
 	}
 	t := tableOf("seed", "PyTorch, %", "ocl, %")
 	for i, seed := range x.Seeds {
