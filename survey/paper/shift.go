@@ -94,8 +94,8 @@ func (s *Study) Shift() *Shift {
 	return x
 }
 
-// Peer is ER of another program with the orders of classes of some seeds, beside the registered runs of these seeds. The
-// head of survey/studies/addendum.yaml has the rule of the verdict.
+// Peer is ER of another program with the orders of classes of some seeds, beside the registered runs of these seeds.
+// The head of survey/studies/addendum.yaml has the rule of the verdict.
 type Peer struct {
 	Seeds        []uint64
 	Ours, Theirs []float64         // accuracies in per cent, in the order of Seeds

@@ -172,7 +172,8 @@ func TestPeer(t *testing.T) {
 		write(t, dir, fmt.Sprintf("s%d.json.gz", seed), shiftingRun(false, seed, 0.19))
 		s = mustRead(t, dir)
 	}
-	if x := s.Peer(theirs, SecondPeers); x == nil || len(x.Seeds) != 12 || x.Seeds[0] != 7 || x.Seeds[11] != 18 || x.Verdict != Agrees {
+	x := s.Peer(theirs, SecondPeers)
+	if x == nil || len(x.Seeds) != 12 || x.Seeds[0] != 7 || x.Seeds[11] != 18 || x.Verdict != Agrees {
 		t.Errorf("twelve seeds are %+v", x)
 	}
 }
