@@ -63,6 +63,7 @@ func newSweep() *cobra.Command {
   ocl sweep study.yaml --listen :4222 --concurrency 0
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
+			"All jobs of a seed come before those of the next. " +
 			"After Ctrl-C or SIGTERM, the jobs at work save their state, and the same command continues the study. " +
 			"`ocl sweep join DIR` does jobs of the same study at the same time, here or on another machine.",
 		Args: func(cmd *cobra.Command, args []string) error {
