@@ -20,7 +20,7 @@ var er = Info{
 		Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
 		CostPerStep: "2 × Finetune if as many samples are replayed as arrive",
 		Expect: "Forgets much less than Finetune, and less still with a larger memory. Learns new classes slightly less well at " +
-			"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches 17.7 % with 5,000 (15 seeds).",
+			"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples. ocl reaches about 17.7 % with 5,000, by fifteen seeds.",
 	},
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment", "replay.update", "replay.from"},
