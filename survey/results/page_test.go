@@ -159,6 +159,8 @@ func TestReadPeer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torch.csv")
 	for text, want := range map[string]string{
 		"": "the first line", "4,0.2,2.15.0\n": "the first line", "seed,average_accuracy,torch\n4,0.2,2.15.0\n": "",
+		"seed,average_accuracy,torch\n3,0.2,2.15.0\n":               "Want one of those that are compared, 4 to 18",
+		"seed,average_accuracy,torch\n19,0.2,2.15.0\n":              "line 2 has seed 19",
 		"seed,average_accuracy,torch\n4,20,2.15.0\n":                "line 2",
 		"seed,average_accuracy,torch\nfour,0.2,2.15.0\n":            "line 2",
 		"seed,average_accuracy,torch\n4,0.2,2.15.0\n4,0.2,2.15.0\n": "seed 4 again",

@@ -88,6 +88,10 @@ func readPeer(path string) (map[uint64]float64, error) {
 		if cmp.Or(err, second) != nil || !(value >= 0 && value <= 1) {
 			return nil, fmt.Errorf("%s: line %d is %q. Want a seed, an accuracy from 0 to 1 and the version", path, i+2, record)
 		}
+		if first, last := paper.FirstPeers.First, paper.SecondPeers.Last; seed < first || seed > last {
+			return nil, fmt.Errorf("%s: line %d has seed %d. Want one of those that are compared, %d to %d",
+				path, i+2, seed, first, last)
+		}
 		if _, ok := values[seed]; ok {
 			return nil, fmt.Errorf("%s: line %d has seed %d again. Delete one of both", path, i+2, seed)
 		}
