@@ -68,16 +68,9 @@ type Anchored struct {
 	Verdict Verdict
 }
 
-// anchoring corrects the means of cells by anchors of the same seeds (Lavenberg and Welch's control variate). Of a cell
-// with the published mean p, x_s is the accuracy with seed s of its n, and u_s = x_s/p. Of the anchors, v_s is the
-// accuracy over its mean of all N seeds. β is the slope of u on v, all cells of a table together, each about its mean:
-//
-//	corrected mean: m' = mean(x) − p·β·(mean of v over the n seeds − 1)
-//	variance of m': p²·(r²/n + β²·w²/N + b²·(mean of v − 1)²)
-//
-// r² is the variance of u − β·v over the n seeds with n − 1 degrees of freedom, w² that of v over the N seeds with
-// N − 1, and b² that of β: the slope of the mean over the cells has n − 2. A cell without all seeds has no corrected
-// mean.
+// anchoring corrects the means of cells by anchors of the same seeds (Lavenberg and Welch's control variate), by the
+// equations in the head of survey/studies/addendum.yaml and with their names: v and u are v_s and u_s, vMean is V, slope
+// is b, spread is w^2 and ofSlope is q^2. A cell without all seeds has no corrected mean.
 func anchoring(cells []*Cell, anchors map[uint64]float64) {
 	var seeds []uint64
 	for s := range uint64(confirmingRuns) {

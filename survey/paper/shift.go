@@ -105,29 +105,26 @@ type Peer struct {
 	Verdict Verdict
 }
 
-// PeerSeeds are the first and the last seed of a comparison with another program.
-type PeerSeeds struct{ First, Last uint64 }
-
-// The addendum compares three seeds. All others that ER has were registered later for a second comparison, on
-// docs/reproduction/confirmation.md, after the first one and before any run of it.
-var (
-	FirstPeers  = PeerSeeds{confirmingSeed, confirmingSeed + 2}
-	SecondPeers = PeerSeeds{confirmingSeed + 3, confirmingSeed + anchorSeeds - 1}
+// FirstPeer and LastPeer are the ends of the seeds that can be compared with another program: those of the confirmation
+// and of the anchors.
+const (
+	FirstPeer = confirmingSeed
+	LastPeer  = confirmingSeed + anchorSeeds - 1
 )
 
-// Peer compares accuracies of another program by seed, in per cent, with the confirmation and the anchors; nil if a run
-// of these seeds is missing on either side or has diverged.
-func (s *Study) Peer(theirs map[uint64]float64, seeds PeerSeeds) *Peer {
+// Peer compares accuracies of another program by seed, in per cent, with the confirmation and the anchors, from the
+// first seed to the last; nil if a run of these seeds is missing on either side or has diverged.
+func (s *Study) Peer(theirs map[uint64]float64, first, last uint64) *Peer {
 	x := &Peer{}
 	cell := s.shiftedCell(func(r *result.Result) bool {
-		return (Confirms(r) || Anchors(r)) && r.Config.Seed >= seeds.First && r.Config.Seed <= seeds.Last
+		return (Confirms(r) || Anchors(r)) && r.Config.Seed >= first && r.Config.Seed <= last
 	})
 	for i, r := range cell.Runs {
 		if v, ok := theirs[r.Seed]; ok && !math.IsNaN(cell.Values[i]) {
 			x.Seeds, x.Ours, x.Theirs = append(x.Seeds, r.Seed), append(x.Ours, cell.Values[i]), append(x.Theirs, v)
 		}
 	}
-	if uint64(len(x.Seeds)) <= seeds.Last-seeds.First {
+	if uint64(len(x.Seeds)) <= last-first {
 		return nil
 	}
 	x.Difference = paired(x.Theirs, x.Ours)

@@ -148,7 +148,7 @@ func TestPeer(t *testing.T) {
 		for i, d := range c.less {
 			theirs[uint64(4+i)] -= d
 		}
-		x := s.Peer(theirs, FirstPeers)
+		x := s.Peer(theirs, 4, 6)
 		if x == nil || x.Verdict != c.want || len(x.Seeds) != 3 {
 			t.Errorf("%v: %+v, want %s", c.less, x, c.want)
 		}
@@ -157,22 +157,22 @@ func TestPeer(t *testing.T) {
 		}
 	}
 	for _, theirs := range []map[uint64]float64{nil, {4: 20, 5: 19}, {4: 20, 5: 19, 7: 20}} {
-		if x := s.Peer(theirs, FirstPeers); x != nil {
+		if x := s.Peer(theirs, 4, 6); x != nil {
 			t.Errorf("of %v it is %+v", theirs, x)
 		}
 	}
 
 	// The second comparison has the twelve other seeds and no other.
 	theirs := map[uint64]float64{4: 10, 5: 10, 6: 10}
-	for seed := SecondPeers.First; seed <= SecondPeers.Last; seed++ {
-		if x := s.Peer(theirs, SecondPeers); x != nil {
+	for seed := uint64(7); seed <= LastPeer; seed++ {
+		if x := s.Peer(theirs, 7, 18); x != nil {
 			t.Errorf("without seed %d it is %+v", seed, x)
 		}
 		theirs[seed] = 19 + float64(int(seed%3)-1)/10
 		write(t, dir, fmt.Sprintf("s%d.json.gz", seed), shiftingRun(false, seed, 0.19))
 		s = mustRead(t, dir)
 	}
-	x := s.Peer(theirs, SecondPeers)
+	x := s.Peer(theirs, 7, 18)
 	if x == nil || len(x.Seeds) != 12 || x.Seeds[0] != 7 || x.Seeds[11] != 18 || x.Verdict != Agrees {
 		t.Errorf("twelve seeds are %+v", x)
 	}

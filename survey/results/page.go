@@ -35,8 +35,9 @@ type page struct {
 	claims       []findings.Finding
 	confirmation sheet // the cells of the confirmation, from its runs alone
 	Confirmed    int   // how many runs of the confirmation are made
+	study        *paper.Study
 	shift        *paper.Shift
-	torch, again *paper.Peer // the first and the second comparison; nil without results, as shift is
+	torch        map[uint64]float64 // accuracies of ER in PyTorch, by seed
 }
 
 // measured are the tables of the survey with cells, in the order of the page.
@@ -57,17 +58,13 @@ func openPage(root string, runs []run) (*page, error) {
 			return nil, fmt.Errorf("%s: %s", l.Path, l.Reason)
 		}
 	}
-	theirs, err := readPeer(filepath.Join(root, "survey", "results", "cifar100", "torch.csv"))
-	if err != nil {
-		return nil, err
-	}
 	p := newPage(root, s, runs)
-	p.torch, p.again = s.Peer(theirs, paper.FirstPeers), s.Peer(theirs, paper.SecondPeers)
-	return p, nil
+	p.torch, err = readPeer(filepath.Join(root, "survey", "results", "cifar100", "torch.csv"))
+	return p, err
 }
 
 func newPage(root string, s *paper.Study, runs []run) *page {
-	p := &page{root: root, runs: runs, cells: map[string][]*paper.Cell{}}
+	p := &page{root: root, runs: runs, study: s, cells: map[string][]*paper.Cell{}}
 	study, confirmation := s.WithoutConfirmation(), s.Confirmation()
 	p.shift, p.Confirmed = s.Shift(), len(confirmation.Runs)
 	p.confirmation = sheet{Name: "confirmation", Title: "The confirmation", columns: []string{survey.CIFAR100}}

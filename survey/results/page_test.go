@@ -132,8 +132,8 @@ func TestWholeInWords(t *testing.T) {
 func TestShiftTexts(t *testing.T) {
 	d := metric.Difference{Mean: 0.5, Error: 0.25, Freedom: 2}
 	p := page{shift: &paper.Shift{Seeds: []uint64{4}, Tuned: []float64{15.3}, Untuned: []float64{20.1},
-		Chosen: []string{"optimizer.lr=0.1"}, Moved: d, Above: d},
-		torch: &paper.Peer{Seeds: []uint64{4}, Ours: []float64{20.1}, Theirs: []float64{19.96}, Difference: d}}
+		Chosen: []string{"optimizer.lr=0.1"}, Moved: d, Above: d}}
+	peer := &paper.Peer{Seeds: []uint64{4}, Ours: []float64{20.1}, Theirs: []float64{19.96}, Difference: d}
 	for _, want := range []string{"| 4 | 15.3 | 20.1 | `optimizer.lr=0.1` |\n\n",
 		"is not shown: tuned less untuned is +0.5 ± 1.1 points, paired by seed (p = 0.184)"} {
 		if got := p.Shift(); !strings.Contains(got, want) {
@@ -145,12 +145,14 @@ func TestShiftTexts(t *testing.T) {
 	}
 	for verdict, want := range map[paper.Verdict]string{paper.Differs: "| 20.1 |\n\nThe programs differ: ",
 		paper.Undecided: "is open: ", paper.Agrees: "less than two points apart: PyTorch less ocl is +0.5 ± 1.1 points"} {
-		if p.torch.Verdict = verdict; !strings.Contains(p.Torch(), want) {
-			t.Errorf("%s: it is %q", verdict, p.Torch())
+		if peer.Verdict = verdict; !strings.Contains(peerText(peer), want) {
+			t.Errorf("%s: it is %q", verdict, peerText(peer))
 		}
 	}
-	if p := (page{}); !strings.Contains(p.Shift(), "when all five") || !strings.Contains(p.TorchAgain(), "when all of") {
-		t.Errorf("without runs it is %q and %q", p.Shift(), p.TorchAgain())
+	none := page{study: &paper.Study{}}
+	if shift, torch := none.Shift(), none.Torch(4, 6); !strings.Contains(shift, "when all five") ||
+		!strings.Contains(torch, "when all of") || !strings.Contains(none.TorchMeans(4, 6), "not known yet") {
+		t.Errorf("without runs it is %q, %q and %q", shift, torch, none.TorchMeans(4, 6))
 	}
 }
 

@@ -37,11 +37,21 @@ func (p *page) Shift() string {
 		count.Chance(s.Moved.P()), points(s.Above), spread(s.TunedSpread), spread(s.UntunedSpread), spread(s.PublishedSpread))
 }
 
-// Torch says whether ER in PyTorch reaches what ours reaches with the same orders of classes.
-func (p *page) Torch() string { return peerText(p.torch) }
+// Torch says whether ER in PyTorch reaches what ours reaches with the same orders of classes, of some seeds.
+func (p *page) Torch(first, last uint64) string { return peerText(p.study.Peer(p.torch, first, last)) }
 
-// TorchAgain says it of the seeds that were registered later.
-func (p *page) TorchAgain() string { return peerText(p.again) }
+// TorchMeans says what both reach with some seeds.
+func (p *page) TorchMeans(first, last uint64) string {
+	x := p.study.Peer(p.torch, first, last)
+	if x == nil {
+		return "what is not known yet with ocl and PyTorch"
+	}
+	mean := func(values []float64) string {
+		m, half := metric.Interval(values)
+		return fmt.Sprintf("%s ± %s %%", count.Fixed(m, 1), count.Fixed(half, 1))
+	}
+	return mean(x.Ours) + " with ocl, and " + mean(x.Theirs) + " in PyTorch"
+}
 
 func peerText(x *paper.Peer) string {
 	if x == nil {
@@ -88,9 +98,9 @@ func readPeer(path string) (map[uint64]float64, error) {
 		if cmp.Or(err, second) != nil || !(value >= 0 && value <= 1) {
 			return nil, fmt.Errorf("%s: line %d is %q. Want a seed, an accuracy from 0 to 1 and the version", path, i+2, record)
 		}
-		if first, last := paper.FirstPeers.First, paper.SecondPeers.Last; seed < first || seed > last {
+		if seed < paper.FirstPeer || seed > paper.LastPeer {
 			return nil, fmt.Errorf("%s: line %d has seed %d. Want one of those that are compared, %d to %d",
-				path, i+2, seed, first, last)
+				path, i+2, seed, paper.FirstPeer, paper.LastPeer)
 		}
 		if _, ok := values[seed]; ok {
 			return nil, fmt.Errorf("%s: line %d has seed %d again. Delete one of both", path, i+2, seed)
