@@ -209,7 +209,7 @@ func (f *adviseFlags) try(ctx context.Context, show *runsView, s candidate, dir 
 
 // add takes what a result says.
 func (t *triedJSON) add(r *result.Result) {
-	t.State, t.Seconds = r.Outcome.State, r.Seconds.Train+r.Seconds.Prepare+r.Seconds.Test
+	t.State, t.Seconds = r.Outcome.State, r.Seconds.All()
 	if t.State != result.Finished {
 		return
 	}

@@ -74,8 +74,7 @@ func (r *Run) wide(classifier string, c result.Classifier) []string {
 		}
 		line = append(line, text)
 	}
-	for _, v := range []float64{res.Seconds.Train, res.Seconds.Prepare, res.Seconds.Test,
-		res.Seconds.Train + res.Seconds.Prepare + res.Seconds.Test} {
+	for _, v := range []float64{res.Seconds.Train, res.Seconds.Prepare, res.Seconds.Test, res.Seconds.All()} {
 		line = append(line, number(v))
 	}
 	return line

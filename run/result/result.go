@@ -327,6 +327,9 @@ type Seconds struct {
 	Test    float64 `json:"test"`
 }
 
+// All is the whole run time.
+func (s Seconds) All() float64 { return s.Train + s.Prepare + s.Test }
+
 // Resources says how much time, memory and work the run took.
 type Resources struct {
 	PeakResidentBytes int64 `json:"peak_resident_bytes"` // of the process; runs at once share it

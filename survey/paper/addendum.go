@@ -69,8 +69,8 @@ type Anchored struct {
 }
 
 // anchoring corrects the means of cells by anchors of the same seeds (Lavenberg and Welch's control variate), by the
-// equations in the head of survey/studies/addendum.yaml and with their names: v and u are v_s and u_s, vMean is V, slope
-// is b, spread is w^2 and ofSlope is q^2. A cell without all seeds has no corrected mean.
+// equations in the head of survey/studies/addendum.yaml and with their names: v and u are v_s and u_s, vMean is V,
+// slope is b, spread is w^2 and ofSlope is q^2. A cell without all seeds has no corrected mean.
 func anchoring(cells []*Cell, anchors map[uint64]float64) {
 	var seeds []uint64
 	for s := range uint64(confirmingRuns) {

@@ -213,19 +213,28 @@ func TestAddendumFile(t *testing.T) {
 // TestAnchorsAreApart: anchors count in no table, and correct the confirmation when all of them are there.
 func TestAnchorsAreApart(t *testing.T) {
 	dir := t.TempDir()
-	add := func(memory int, seed uint64) {
-		spec := er
-		spec.Memory = memory
+	add := func(spec Spec, seed uint64) {
 		r := fake(spec, seed, config.EvalFinal)
 		r.Provenance.Timed = false
 		r.Key = experiment.Key(r)
-		write(t, dir, fmt.Sprintf("er-m%d-s%d.json.gz", memory, seed), r)
+		write(t, dir, fmt.Sprintf("%s-m%d-s%d.json.gz", spec.Method, spec.Memory, seed), r)
+	}
+	sized := func(memory int) Spec {
+		spec := er
+		spec.Memory = memory
+		return spec
 	}
 	for _, memory := range anchorMemories() {
 		for i := range uint64(anchorSeeds) {
 			if memory != 1000 || i < anchorSeeds-1 {
-				add(memory, confirmingSeed+i)
+				add(sized(memory), confirmingSeed+i)
 			}
+		}
+	}
+	var others []Spec
+	for _, v := range survey.Read(survey.ClassIncremental) {
+		if spec, ok := specOf(survey.ClassIncremental, v); ok && confirmed(spec) && spec.Method != er.Method {
+			others = append(others, spec)
 		}
 	}
 	find := func(s *Study) *Cell {
@@ -240,7 +249,15 @@ func TestAnchorsAreApart(t *testing.T) {
 	if c := find(s.Confirmation()); c.Anchored != nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("without one anchor it is %+v, of %d runs", c.Anchored, len(c.Runs))
 	}
-	add(1000, confirmingSeed+anchorSeeds-1)
+	add(sized(1000), confirmingSeed+anchorSeeds-1)
+	for _, spec := range others {
+		if c := find(mustRead(t, dir).Confirmation()); c.Anchored != nil {
+			t.Errorf("before %s at %d has its runs it is %+v", spec.Method, spec.Memory, c.Anchored)
+		}
+		for i := range uint64(confirmingRuns) {
+			add(spec, confirmingSeed+i)
+		}
+	}
 	s = mustRead(t, dir)
 	if c := find(s.Confirmation()); c.Anchored == nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("with all anchors it is %+v, of %d runs", c.Anchored, len(c.Runs))
@@ -248,7 +265,7 @@ func TestAnchorsAreApart(t *testing.T) {
 	if c := find(s.WithoutConfirmation()); len(c.Runs) != 0 {
 		t.Errorf("the table has %d runs", len(c.Runs))
 	}
-	if got, _ := filepath.Glob(dir + "/*"); len(got) != 45 {
+	if got, _ := filepath.Glob(dir + "/*"); len(got) != 45+len(others)*confirmingRuns {
 		t.Errorf("%d runs", len(got))
 	}
 	other := fake(er, confirmingSeed+confirmingRuns, config.EvalFinal)

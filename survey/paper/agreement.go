@@ -36,7 +36,7 @@ func (p *paper) agreement(b figureBuilder) []*panel {
 			}
 			spot := chart.Spot{Group: shortNames[t.label], Tip: tip, Look: look, X: c.Published.Mean, Y: c.Ours.Mean,
 				Half: c.Ours.Half, Wide: c.Published.Interval}
-			if c.Ours.N < 3 {
+			if c.Ours.N < decisive {
 				spot.Half = math.NaN() // such an interval is mostly longer than the axis
 			}
 			if c.Verdict == Differs {

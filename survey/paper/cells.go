@@ -67,9 +67,7 @@ func (c *Cell) Seconds() float64 {
 }
 
 // Seconds is the run time of a run.
-func (r *Run) Seconds() float64 {
-	return r.Result.Seconds.Train + r.Result.Seconds.Prepare + r.Result.Seconds.Test
-}
+func (r *Run) Seconds() float64 { return r.Result.Seconds.All() }
 
 // bestRow is a row of the tables of tricks: the best method of the table of methods.
 const bestRow = "Best OCI"

@@ -51,7 +51,8 @@ func Confirms(r *result.Result) bool {
 }
 
 // Confirmation returns the study with only the runs of the confirmation. A cell has a verdict only if all its runs are
-// there, diverged ones included; otherwise it counts as not run. Cells are anchored if all anchors are there.
+// there, diverged ones included; otherwise it counts as not run. The cells of a table are anchored if all their runs
+// and all anchors are there.
 func (s *Study) Confirmation() *Study {
 	c := s.only(func(r *Run) bool { return Confirms(r.Result) })
 	c.confirms, c.anchors = true, s.anchorsOf()

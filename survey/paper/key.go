@@ -25,7 +25,7 @@ type Benchmark struct {
 	Order string // of the classes or domains
 	Shift string // how tasks disturb their images; "" is not at all
 	Blur  string // how shift blur blurs; "" is image by image
-	Runs  int    // as many as the survey made
+	Runs  int    // as many as the survey made; where it does not say, a guess (docs/deviations.md)
 }
 
 // DomainIncremental says whether all tasks have the same classes.

@@ -93,7 +93,7 @@ func (s *Study) judge(cells []*Cell) {
 	for _, family := range families {
 		judgeFamily(family, s.confirms)
 	}
-	if s.anchors != nil {
+	if s.anchors != nil && !slices.ContainsFunc(cells, func(c *Cell) bool { return c.Verdict == NotRun }) {
 		anchoring(cells, s.anchors)
 	}
 }

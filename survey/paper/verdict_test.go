@@ -197,3 +197,16 @@ func TestCommittedRepeats(t *testing.T) {
 		t.Errorf("%d pairs of equal runs are committed", pairs)
 	}
 }
+
+// TestPublishedRuns: the published intervals are of as many runs as the survey says, and of ten on NS-MiniImageNet.
+func TestPublishedRuns(t *testing.T) {
+	for _, b := range Benchmarks() {
+		want := 10
+		if b.Name == survey.CIFAR100 || b.Name == survey.MiniImageNet {
+			want = 15
+		}
+		if b.Runs != want {
+			t.Errorf("%s has %d runs, want %d", b.Name, b.Runs, want)
+		}
+	}
+}

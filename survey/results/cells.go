@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/run/metric"
+	"ocl/run/metric/compare"
 	"ocl/run/result"
 	"ocl/survey"
 	"ocl/survey/paper"
@@ -127,7 +129,7 @@ func (p *page) Work() string {
 
 // coreHours are the hours of learning, preparing and testing of a run, times its workers.
 func coreHours(r *result.Result) float64 {
-	return (r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test) * float64(r.Provenance.Workers) / 3600
+	return r.Seconds.All() * float64(r.Provenance.Workers) / 3600
 }
 
 // near are the cells whose setting was chosen because it came nearer to the published value.
@@ -148,6 +150,98 @@ func accuracies(runs []*paper.Run, classifier string) []float64 {
 		values = append(values, 100**m.AverageAccuracy)
 	}
 	return values
+}
+
+// Lean says how far the cells with runs lie from the published means.
+func (p *page) Lean() string {
+	t := tableOf("cells", "number", "above the paper", "ocl less the paper, points: mean", "median")
+	add := func(name string, cells []*paper.Cell) {
+		var d []float64
+		for _, c := range cells {
+			if c.Ours.N > 0 {
+				d = append(d, c.Difference())
+			}
+		}
+		if len(d) == 0 {
+			return
+		}
+		slices.Sort(d)
+		mean, _ := metric.Interval(d)
+		above := slices.IndexFunc(d, func(v float64) bool { return v > 0 })
+		if above < 0 {
+			above = len(d)
+		}
+		t.row(name, strconv.Itoa(len(d)), strconv.Itoa(len(d)-above), count.Signed(mean, 1),
+			count.Signed((d[(len(d)-1)/2]+d[len(d)/2])/2, 1))
+	}
+	var many, few, others []*paper.Cell
+	for _, s := range p.sheets() {
+		for _, c := range s.cells {
+			switch {
+			case c.Spec.Benchmark != survey.CIFAR100:
+				others = append(others, c)
+			case c.Ours.N < compare.LeastSeeds:
+				few = append(few, c)
+			default:
+				many = append(many, c)
+			}
+		}
+	}
+	add("CIFAR-100, three seeds", many)
+	add("CIFAR-100, one or two seeds", few)
+	add("other data", others)
+	add("the confirmation, seeds 4 to 8", p.confirmation.cells)
+	return t.String()
+}
+
+// Rounding sets runs of one seed whose kernels differ side by side, and their spread beside that of seeds, of the
+// methods without tricks on CIFAR-100.
+func (p *page) Rounding() string {
+	t := tableOf("method", "pairs of runs", "AVX2 is higher in", "AVX2 less AVX-512, mean", "standard deviation by rounding",
+		"by seed, same cells")
+	lines := []rounding{{name: "all"}}
+	for _, c := range p.sheets()[0].cells {
+		if lines[len(lines)-1].name != c.Row {
+			lines = append(lines, rounding{name: c.Row})
+		}
+		lines[0].add(c)
+		lines[len(lines)-1].add(c)
+	}
+	for _, s := range append(lines[1:], lines[0]) {
+		if n := float64(s.pairs); n > 0 {
+			t.row(s.name, strconv.Itoa(s.pairs), strconv.Itoa(s.higher), count.Signed(s.sum/n, 1),
+				count.Fixed(math.Sqrt(s.squares/n/2), 1), count.Fixed(math.Sqrt(s.seeds/float64(s.cells)), 1))
+		}
+	}
+	return t.String()
+}
+
+// rounding sums the pairs of runs of cells, in points.
+type rounding struct {
+	name          string
+	pairs, higher int     // higher: AVX2 has the higher accuracy
+	sum, squares  float64 // of AVX2 less AVX-512
+	cells         int     // with two seeds and more
+	seeds         float64 // sum over them of the variance over seeds
+}
+
+func (s *rounding) add(c *paper.Cell) {
+	before := s.pairs
+	for i, r := range c.Others {
+		j := slices.IndexFunc(c.Runs, func(first *paper.Run) bool { return first.Seed == r.Seed })
+		if j < 0 || c.Runs[j].Kernels() != "avx2 winograd" || r.Kernels() != "avx512 winograd" {
+			continue
+		}
+		d := c.Values[j] - c.OtherValues[i]
+		s.pairs, s.sum, s.squares = s.pairs+1, s.sum+d, s.squares+d*d
+		if d > 0 {
+			s.higher++
+		}
+	}
+	if s.pairs > before && c.Ours.N > 1 {
+		e := metric.ErrorOf(c.Ours.Half, c.Ours.N)
+		s.cells, s.seeds = s.cells+1, s.seeds+e*e*float64(c.Ours.N)
+	}
 }
 
 // Times is tab:trick_time: our seconds and the paper's, and both as multiples of ER without a trick.

@@ -15,6 +15,7 @@ import (
 	"ocl/internal/limit"
 	"ocl/learn/method"
 	"ocl/run/metric"
+	"ocl/run/metric/compare"
 	"ocl/survey"
 	"ocl/survey/paper"
 	"ocl/view/chart"
@@ -26,10 +27,6 @@ import (
 func layout(title string) chart.Layout {
 	return chart.Layout{Width: 760, Font: 14, Title: title, Margin: 14, Alone: true}
 }
-
-// leastSeeds is the least number of seeds that an interval is drawn for: that of two is 12.7 times their distance from
-// the mean.
-const leastSeeds = 3
 
 var none = math.NaN()
 
@@ -66,7 +63,8 @@ func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
 	return chart.Draw(&c, layout(title)).Adaptive(title,
 		fmt.Sprintf("Average accuracy after the last of 18 tasks. %s have no memory. Lines are "+
-			"95 %% intervals; a mean of fewer than %d seeds has none. %s", count.And(free), leastSeeds, described(c.Rows))), nil
+			"95 %% intervals; a mean of fewer than %d seeds has none. %s", count.And(free), compare.LeastSeeds,
+			described(c.Rows))), nil
 }
 
 // described says in words what the rows show.
@@ -82,10 +80,11 @@ func described(rows []chart.Row) string {
 	return strings.Join(words, " ")
 }
 
-// valueOf is an estimate with its interval, where there are enough runs for one.
+// valueOf is an estimate with its interval, where there are enough runs for one: that of two seeds is 12.7 times their
+// distance from the mean.
 func valueOf(e metric.Estimate) chart.Value {
 	half := e.Half
-	if e.N < leastSeeds {
+	if e.N < compare.LeastSeeds {
 		half = none
 	}
 	return chart.Value{At: e.Mean, Low: e.Mean - half, High: e.Mean + half}
@@ -170,5 +169,5 @@ func agreementChart(p *page) []byte {
 	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Margin: 14, Alone: true}
 	return chart.Draw(c, l).Adaptive(title,
 		fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
-			n, leastSeeds))
+			n, compare.LeastSeeds))
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"ocl/internal/count"
+	"ocl/run/metric/compare"
 	"ocl/survey/findings"
 	"ocl/view/report"
 )
@@ -120,7 +121,7 @@ func anchor(heading string) string {
 }
 
 // mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows. Parts with
-// fewer than leastSeeds seeds have no verdict; it counts them.
+// fewer than compare.LeastSeeds seeds have no verdict; it counts them.
 const mostRows = 3
 
 // Claims are all claims, below the studies that make the runs of a group: with a table of its parts each one of which
@@ -189,7 +190,7 @@ func claim(list []findings.Finding) string {
 		for _, part := range f.Parts {
 			switch {
 			case part.Verdict == findings.NotRun:
-			case part.Seeds < leastSeeds:
+			case part.Seeds < compare.LeastSeeds:
 				few++
 			default:
 				rows = append(rows, partRow{f.Benchmark, part})

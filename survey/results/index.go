@@ -122,7 +122,7 @@ func index(runs []run) []byte {
 			{"numbers", strconv.Itoa(r.Provenance.Numbers)},
 			{"kernel", r.Provenance.Kernel},
 			{"convolution", r.Provenance.Convolution},
-			{"seconds", strconv.FormatFloat(r.Seconds.Train+r.Seconds.Prepare+r.Seconds.Test, 'f', 1, 64)},
+			{"seconds", strconv.FormatFloat(r.Seconds.All(), 'f', 1, 64)},
 			{"key", experiment.Key(r.Result)},
 			{"sha256", r.digest},
 		})

@@ -9,6 +9,7 @@ import (
 
 	"ocl/internal/count"
 	"ocl/run/metric"
+	"ocl/run/metric/compare"
 	"ocl/survey"
 )
 
@@ -34,7 +35,7 @@ func plusMinus(e metric.Estimate) string {
 	switch {
 	case e.N == 0:
 		return dash
-	case e.N < leastSeeds:
+	case e.N < compare.LeastSeeds:
 		return fmt.Sprintf("%.1f", e.Mean)
 	}
 	return fmt.Sprintf("%.1f ± %.1f", e.Mean, e.Half)

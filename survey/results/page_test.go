@@ -99,6 +99,38 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// TestLeanAndRounding: how far cells lie from the paper, and how far apart runs of one seed with other kernels are.
+func TestLeanAndRounding(t *testing.T) {
+	run := func(seed uint64, kernel string) *paper.Run {
+		return &paper.Run{Seed: seed, Result: &result.Result{
+			Provenance: result.Provenance{Kernel: kernel, Convolution: "winograd"}}}
+	}
+	cell := func(row string, published float64, values ...float64) *paper.Cell {
+		c := &paper.Cell{Row: row, Spec: paper.Spec{Benchmark: survey.CIFAR100}, Values: values,
+			Ours: metric.EstimateOf(values), Published: survey.Value{Mean: published}}
+		for i := range values {
+			c.Runs = append(c.Runs, run(uint64(i+1), "avx2"))
+		}
+		return c
+	}
+	er, mini := cell("ER", 17, 16, 18, 20), cell("ER", 10, 9)
+	mini.Spec.Benchmark = survey.MiniImageNet
+	er.Others, er.OtherValues = []*paper.Run{run(1, "avx512"), run(2, "avx512"), run(4, "avx512"), run(3, "scalar")},
+		[]float64{13, 19, 1, 1}
+	p := &page{cells: map[string][]*paper.Cell{
+		survey.ClassIncremental: {er, cell("GSS", 11, 11.5), cell("MIR", 18, 17.5, 18.7), mini, cell("LwF", 5)}}}
+	for got, want := range map[string]string{
+		p.Lean(): "| CIFAR-100, three seeds | 1 | 1 | +1.0 | +1.0 |\n| CIFAR-100, one or two seeds | 2 | 2 | +0.3 | +0.3 |\n" +
+			"| other data | 1 | 0 | −1.0 | −1.0 |",
+		// differences 3 and −1: √(10/2/2) = 1.58
+		p.Rounding(): "| ER | 2 | 1 | +1.0 | 1.6 | 2.0 |\n| all | 2 | 1 | +1.0 | 1.6 | 2.0 |",
+	} {
+		if !strings.HasSuffix(got, "|\n"+want) {
+			t.Errorf("it is\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // TestWholeInWords: what the cells of the confirmation show together, when all of them have their runs.
 func TestWholeInWords(t *testing.T) {
 	p := &page{}

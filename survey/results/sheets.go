@@ -59,7 +59,7 @@ func (p *page) sheets() []sheet {
 	for i := range all {
 		s := &all[i]
 		for _, c := range p.cells[s.label] {
-			if c.Repeat == "" && slices.Contains(s.columns, dataOf(c)) {
+			if c.Repeat == "" && slices.Contains(s.columns, c.Spec.Benchmark) {
 				s.cells = append(s.cells, c)
 			}
 		}
@@ -68,17 +68,6 @@ func (p *page) sheets() []sheet {
 		}
 	}
 	return all
-}
-
-// dataOf is the data set of a cell.
-func dataOf(c *paper.Cell) string {
-	switch c.Table {
-	case survey.ClassIncremental, survey.DomainIncremental:
-		return c.Column
-	case survey.TricksMiniImage:
-		return survey.MiniImageNet
-	}
-	return survey.CIFAR100
 }
 
 // tricks says whether a row of the table is a trick, and a column a method.
@@ -93,7 +82,7 @@ func (s *sheet) run() []*paper.Cell {
 
 // of are the cells of one data set.
 func of(cells []*paper.Cell, data string) []*paper.Cell {
-	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return dataOf(c) != data })
+	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return c.Spec.Benchmark != data })
 }
 
 // nameOf is what a cell measures: "ER + RV, M = 5,000".
@@ -154,7 +143,11 @@ func values(cells []*paper.Cell) string {
 		if n := c.Diverged(); n > 0 {
 			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
 		}
-		row := []string{nameOf(c), ours, joined(c.Values), published(c.Published), difference, string(c.Verdict)}
+		verdict := string(c.Verdict)
+		if c.Verdict == paper.NotRun && len(c.Runs) > 0 { // some of its runs are there, as the notes say
+			verdict = dash
+		}
+		row := []string{nameOf(c), ours, joined(c.Values), published(c.Published), difference, verdict}
 		if byMeans {
 			row = append(row, plusMinus(means(c)))
 		}
@@ -217,7 +210,7 @@ func (p *page) fields(runs string, c *paper.Cell) []field {
 	return []field{
 		{"runs", runs},
 		{"table", c.Table},
-		{"data", dataOf(c)},
+		{"data", c.Spec.Benchmark},
 		{"row", c.Row},
 		{"column", c.Column},
 		{"memory", strconv.Itoa(c.Memory)},

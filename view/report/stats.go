@@ -177,7 +177,7 @@ func (r *run) seconds() float64 {
 	if r.Foreign != nil {
 		return math.NaN()
 	}
-	return r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test
+	return r.Seconds.All()
 }
 
 // shared says that other runs used the machine at the same time.
