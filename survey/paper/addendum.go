@@ -126,9 +126,7 @@ func anchoring(cells []*Cell, anchors map[uint64]float64) {
 			square, freedom = square+part.square, freedom+part.square*part.square/part.freedom
 		}
 		a := Anchored{Mean: ours - p*slope*(vMean-1), Verdict: Undecided}
-		theirs := benchmark(c.Spec.Benchmark).Runs
-		d := metric.Welch(a.Mean-p, p*math.Sqrt(square), square*square/freedom,
-			metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
+		d := c.lessPublished(a.Mean, p*math.Sqrt(square), square*square/freedom)
 		a.Low, a.High = d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
 		if math.Max(-a.Low, a.High) < c.Margin {
 			a.Verdict = Agrees

@@ -79,9 +79,8 @@ func (s *Study) Shift() *Shift {
 		return nil
 	}
 	x := &Shift{Tuned: tuned.Values, Untuned: untuned.Values, Published: tuned.Published,
-		Moved: paired(tuned.Values, untuned.Values),
-		Above: metric.Welch(tuned.Difference(), metric.ErrorOf(tuned.Ours.Half, n), float64(n-1),
-			metric.ErrorOf(tuned.Published.Interval, theirs), float64(theirs-1)),
+		Moved:       paired(tuned.Values, untuned.Values),
+		Above:       tuned.lessPublished(tuned.Ours.Mean, metric.ErrorOf(tuned.Ours.Half, n), float64(n-1)),
 		TunedSpread: spreadOf(tuned.Ours.Half, n), UntunedSpread: spreadOf(untuned.Ours.Half, n),
 		PublishedSpread: spreadOf(tuned.Published.Interval, theirs)}
 	for _, r := range tuned.Runs {

@@ -127,9 +127,13 @@ func judgeFamily(family []*Cell, confirms bool) {
 // undecidable says whether a mean without any error could not be shown to be within the margin, even if it were the
 // published one.
 func (c *Cell) undecidable() bool {
+	return c.lessPublished(c.Published.Mean, 0, 1).Half(1-level) >= c.Margin
+}
+
+// lessPublished is a mean of ours less the published one, by the error and the degrees of freedom of ours.
+func (c *Cell) lessPublished(mean, e, freedom float64) metric.Difference {
 	theirs := benchmark(c.Spec.Benchmark).Runs
-	alone := metric.Welch(0, 0, 1, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
-	return alone.Half(1-level) >= c.Margin
+	return metric.Welch(mean-c.Published.Mean, e, freedom, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
 }
 
 // test compares our mean with the published one, if there are enough runs. Else its numbers stay NaN.
@@ -147,9 +151,7 @@ func (c *Cell) test() {
 	if n < decisive {
 		return
 	}
-	theirs := benchmark(c.Spec.Benchmark).Runs
-	d := metric.Welch(c.Difference(), metric.ErrorOf(c.Ours.Half, n), float64(n-1),
-		metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
+	d := c.lessPublished(c.Ours.Mean, metric.ErrorOf(c.Ours.Half, n), float64(n-1))
 	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
 }
 
