@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Measures the figures of docs/benchmarks.md, one command after the other, and keeps what each prints in OUT/NAME.txt.
+#
+# usage: cli/internal/bench/all.sh DATA_DIR OUT [NAME...]
+#
+# DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are measured, which takes
+# about three hours of two cores. What OUT has already is left as it is, so the same command continues after a stop. The source must be
+# committed, since OUT/machine.txt names its revision. Needs `pip install torch onnx onnxruntime pillow fastapi uvicorn`; PYTHON names another
+# python3. Run nothing else on the machine.
+set -euo pipefail
+
+data=$(realpath "$1")
+mkdir -p "$2"
+out=$(realpath "$2")
+names=" ${*:3} "
+python=${PYTHON:-python3}
+cd "$(dirname "$0")/../../.."
+if [ -n "$(git status --porcelain)" ]; then
+	echo "all.sh: the source has changes that are not committed, so nobody could repeat a figure. Commit them first" >&2
+	exit 1
+fi
+revision=$(git rev-parse --short=8 HEAD)
+if [ -e "$out/machine.txt" ] && ! grep -q "^revision $revision$" "$out/machine.txt"; then
+	echo "all.sh: $out has figures of another revision. Name an empty folder" >&2
+	exit 1
+fi
+go build -buildvcs=true -o "$out/ocl" ./cmd/ocl
+{
+	echo "revision $revision"
+	date -u +"date %F"
+	lscpu | grep -E '^(Model name|CPU\(s\)|L2|L3)' || true
+	"$python" -c 'import torch; print("PyTorch", torch.__version__)' || true
+	"$out/ocl" --version
+} >"$out/machine.txt"
+export PATH="$out:$PATH" OCL_DATA=$data
+failed=0
+
+# measure NAME COMMAND...: a command whose output is kept when it ends well.
+measure() {
+	local name=$1 to="$out/$1.txt"
+	shift
+	if [ -e "$to" ] || { [ "$names" != "  " ] && [[ "$names" != *" $name "* ]]; }; then
+		return 0
+	fi
+	echo "$(date +%T) $name: $*"
+	if { echo "\$ $*"; "$@"; } >"$to.part" 2>&1; then
+		mv "$to.part" "$to"
+	else
+		echo "all.sh: $name failed; $to.part has what it printed" >&2
+		failed=1
+	fi
+}
+
+# gobench PACKAGE PATTERN TIME [FLAG...]: benchmarks of a package.
+gobench() { go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 2h "${@:4}"; }
+
+# serve NAME ROUNDS FLAG...: a load on a daemon, so many times.
+serve() {
+	measure "$1" bash -c 'for i in $(seq "$1"); do ocl bench serve --quiet "${@:2}"; done' serve "${@:2}"
+}
+
+# peer ROUNDS: the same load on FastAPI with PyTorch and on ocl, in turn.
+peer() {
+	"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
+	local server=$!
+	sleep 20
+	for _ in $(seq "$1"); do
+		ocl bench serve --quiet --url http://127.0.0.1:8200
+		ocl bench serve --quiet
+	done
+	kill "$server"
+}
+
+# trained SIDE DATA: a short run at a size, as ONNX.
+trained() {
+	[ -e "$out/er$1.onnx" ] && return
+	rm -rf "$out/er$1"
+	ocl run --data "$2" --data-dir "$data" --tasks 5 data.train_per_class=5 --method er --out "$out/er$1" -q
+	ocl export "$out/er$1" --to onnx -o "$out/er$1.onnx"
+}
+
+engine=$out/ocl
+bench=cli/internal/bench
+torch=("$python" "$bench/compare_torch.py" --ocl "$engine" --seconds 4)
+measure torch32 "${torch[@]}" --sizes 32 --rounds 5
+measure torch84 "${torch[@]}" --sizes 84 --rounds 3
+measure torch128 "${torch[@]}" --sizes 128 --rounds 3
+measure engine ocl bench engine --seconds 40 --quiet
+measure engine-avx2 env OCL_KERNEL=avx2 ocl bench engine --seconds 20 --quiet
+measure at-once ocl bench engine --size 32 --at-once 2 --seconds 8 --quiet
+measure er32 trained 32 cifar100
+measure er84 trained 84 mini-imagenet
+measure predict32 "$python" "$bench/compare_predict.py" --ocl "$engine" --sizes 32 --rounds 3 --onnx "$out/er32.onnx"
+measure predict84 "$python" "$bench/compare_predict.py" --ocl "$engine" --sizes 84 --rounds 3 --onnx "$out/er84.onnx"
+measure backbone "$python" "$bench/compare_backbone.py" --rounds 3 --seconds 1 --networks efficientnet-lite0,torchvision-resnet18,dinov2-vits14
+measure methods ocl bench methods --seconds 3 --memory 1000 --quiet
+measure tricks ocl bench methods --trick 'lb,ss,kdc,kdc*,ncm,rv' --repeat 9 --quiet
+measure tricks-mi ocl bench methods --trick mi --repeat 9 --quiet
+measure later ocl bench methods --repeat 5 --memory 1000 --quiet --method er,er-ace,der++,pcr
+measure later-scr ocl bench methods --repeat 5 --memory 1000 --quiet --method er,scr replay.batch=100
+measure later-tricks ocl bench methods --trick las,lode,ema,rar --repeat 5 --steps 20 --memory 1000 --quiet
+measure later-mkd ocl bench methods --trick mkd --workers 1 --steps 30 --repeat 7 --memory 200 --quiet
+measure later-slow ocl bench methods --method er,aser,clib --memory 500 --workers 1 --repeat 3 --quiet
+measure cndpm "$python" "$bench/compare_cndpm.py" --rounds 3
+measure cndpm-memory go test ./cli/internal/bench -run TestExpertsFootprint -v
+measure batches gobench ./data/stream Batches 1x
+measure loader "$python" "$bench/compare_loader.py" --data "$data" --rounds 3 --workers 2
+measure cache-open gobench ./data MiniImageNetOpen 10x
+measure footprint go test ./cli -run TestFootprint -v -timeout 1h
+measure dense gobench ./learn/internal/dense . 0.2s
+measure live gobench ./live 'Learn|Predict' 500x
+measure live-save gobench ./live Save 20x
+serve serve 4
+serve serve-learn 2 --predictions 0
+serve serve-photos 3 --jpeg
+serve serve-batches 3 --labels 0 --batch 64 --predictions max
+measure predict ocl bench predict --size 32
+serve serve-labels 5 --labels 50 --seconds 60 --dir "$out/disk"
+measure serve-peer peer 3
+measure report-paper gobench ./survey/paper Report 1x
+OCL_LONG=1 measure report-500 gobench ./view/report FiveHundredRuns 10x
+measure killed go test ./sweep/study -run Killed -kills 8 -killstudy testdata/cifar100.yaml -timeout 2h -v
+measure scale go test ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale" -v -timeout 2h
+mkdir -p "$out/places"
+measure served env TMPDIR=/dev/shm go test ./sweep/served -run TestKills -scale -placesdir "$out/places" -v -timeout 2h
+exit $failed
