@@ -9,6 +9,11 @@
 # python3. Run nothing else on the machine.
 set -euo pipefail
 
+if [ $# -lt 2 ]; then
+	echo "usage: cli/internal/bench/all.sh DATA_DIR OUT [NAME...]" >&2
+	exit 2
+fi
+self=$(realpath "$0")
 data=$(realpath "$1")
 mkdir -p "$2"
 out=$(realpath "$2")
@@ -33,6 +38,12 @@ go build -buildvcs=true -o "$out/ocl" ./cmd/ocl
 	"$out/ocl" --version
 } >"$out/machine.txt"
 export PATH="$out:$PATH" OCL_DATA=$data
+for name in "${@:3}"; do
+	if ! grep -qE "^(OCL_LONG=1 )?(measure|serve) $name " "$self"; then
+		echo "all.sh: it measures no $name. Give names that follow \"measure\" or \"serve\" in $self" >&2
+		exit 2
+	fi
+done
 failed=0
 
 # measure NAME COMMAND...: a command whose output is kept when it ends well.
