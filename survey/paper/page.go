@@ -206,17 +206,23 @@ func (t *table) Commands() []*Cell {
 	return cells
 }
 
-// Name is a cell in words.
+// Name is what a cell measures, without its data set: "ER + RV, M = 5,000".
 func (c *Cell) Name() string {
-	name := trickName(c.Row)
-	if c.Column != "" {
-		name += ", " + c.Column
+	name := c.Row
+	switch c.Table {
+	case survey.TricksCIFAR100, survey.TricksMiniImage:
+		name = c.Column + " + " + trickName(c.Row)
+	case survey.ErrorAnalysis, survey.TrickTimes:
+		name = trickName(c.Row) + ", " + c.Column
 	}
 	if c.Memory > 0 {
 		name += ", M = " + count.Number(c.Memory)
 	}
 	return name
 }
+
+// FullName is what a cell measures, and on which data set.
+func (c *Cell) FullName() string { return c.Name() + ", " + c.Spec.Benchmark }
 
 // State is the number of runs of a cell in words.
 func (c *Cell) State() string {

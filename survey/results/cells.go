@@ -63,7 +63,7 @@ func (p *page) Differing() string {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {
-				t.row(nameOf(c), s.Title, joined(c.Values), published(c.Published), notes(c))
+				t.row(c.Name(), s.Title, joined(c.Values), published(c.Published), notes(c))
 				none = ""
 			}
 		}

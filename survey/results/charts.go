@@ -139,35 +139,16 @@ func stepChart(file string) ([]byte, error) {
 		strings.Join(slices.Compact(machines), "; "), strings.Join(words, " "))), nil
 }
 
-// agreementChart sets every cell with runs against the published value, with both intervals, in one colour for each
-// table.
+// agreementChart sets every cell with runs against the published value, in one colour for each table and data set.
 func agreementChart(p *page) []byte {
-	c := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
-	n := 0
+	var parts []paper.Part
 	for _, s := range p.sheets() {
-		run := s.run()
-		if len(run) == 0 {
-			continue
-		}
-		look := report.LookOf(report.Known{Name: s.Name, Look: s.look})
-		c.Groups = append(c.Groups, chart.Group{Name: s.short, Look: look})
-		for _, cell := range run {
-			if cell.Spec.Method == "offline" { // it would take half of the figure
-				continue
-			}
-			v := valueOf(cell.Ours)
-			spot := chart.Spot{Group: s.short, Tip: s.Title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At,
-				Half: v.High - v.At, Wide: cell.Published.Interval}
-			if cell.Verdict == paper.Differs {
-				spot.Label = nameOf(cell)
-			}
-			c.Points = append(c.Points, spot)
-			n++
-		}
+		parts = append(parts, paper.Part{Name: s.short, Look: s.look, Cells: s.cells})
 	}
+	c, cells := paper.Scatter(parts)
 	title := "Average accuracy of ocl against the survey's"
 	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Margin: 14, Alone: true}
 	return chart.Draw(c, l).Adaptive(title,
 		fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
-			n, compare.LeastSeeds))
+			len(cells), compare.LeastSeeds))
 }

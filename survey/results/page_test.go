@@ -60,12 +60,12 @@ func TestPages(t *testing.T) {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			if len(c.Runs) > 0 && s.Name != p.confirmation.Name &&
-				!strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+nameOf(c)+" | ") {
-				t.Errorf("the page of %s does not have %s", s.Title, nameOf(c))
+				!strings.Contains(text["docs/reproduction/"+s.Name+".md"], "\n| "+c.Name()+" | ") {
+				t.Errorf("the page of %s does not have %s", s.Title, c.Name())
 			}
 			if c.Verdict == paper.Differs {
-				if differ++; !strings.Contains(text["docs/reproduction.md"], "\n| "+nameOf(c)+" | "+s.Title+" | ") {
-					t.Errorf("docs/reproduction.md does not say that %s of %s differs", nameOf(c), s.Title)
+				if differ++; !strings.Contains(text["docs/reproduction.md"], "\n| "+c.Name()+" | "+s.Title+" | ") {
+					t.Errorf("docs/reproduction.md does not say that %s of %s differs", c.Name(), s.Title)
 				}
 			}
 		}

@@ -85,18 +85,6 @@ func of(cells []*paper.Cell, data string) []*paper.Cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return c.Spec.Benchmark != data })
 }
 
-// nameOf is what a cell measures: "ER + RV, M = 5,000".
-func nameOf(c *paper.Cell) string {
-	name := c.Row
-	if c.Table == survey.TricksCIFAR100 || c.Table == survey.TricksMiniImage {
-		name = c.Column + " + " + c.Row
-	}
-	if c.Memory > 0 {
-		name += ", M = " + thousands(c.Memory)
-	}
-	return name
-}
-
 // sheetPage is a sheet with what its page is filled in from.
 type sheetPage struct {
 	*page
@@ -147,7 +135,7 @@ func values(cells []*paper.Cell) string {
 		if c.Verdict == paper.NotRun && len(c.Runs) > 0 { // some of its runs are there, as the notes say
 			verdict = dash
 		}
-		row := []string{nameOf(c), ours, joined(c.Values), published(c.Published), difference, verdict}
+		row := []string{c.Name(), ours, joined(c.Values), published(c.Published), difference, verdict}
 		if byMeans {
 			row = append(row, plusMinus(means(c)))
 		}
