@@ -73,13 +73,13 @@ serve() {
 # peer ROUNDS: the same load on FastAPI with PyTorch and on ocl, in turn.
 peer() {
 	"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
-	local server=$!
+	local server=$! failed=0
 	sleep 20
 	for _ in $(seq "$1"); do
-		ocl bench serve --quiet --url http://127.0.0.1:8200
-		ocl bench serve --quiet
+		ocl bench serve --quiet --url http://127.0.0.1:8200 && ocl bench serve --quiet || failed=1
 	done
 	kill "$server"
+	return "$failed"
 }
 
 # trained SIDE DATA: a short run at a size, as ONNX.
