@@ -5,8 +5,9 @@
 #
 # DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are measured, which takes
 # about three hours of two cores. What OUT has already is left as it is, so the same command continues after a stop. The source must be
-# committed, since OUT/machine.txt names its revision. Needs `pip install torch onnx onnxruntime pillow fastapi uvicorn`; PYTHON names another
-# python3. Run nothing else on the machine.
+# committed, since OUT/machine.txt names its revision. Needs Chromium and `pip install torch
+# torchvision timm efficientnet-lite-pytorch onnx onnxruntime pillow fastapi uvicorn`; PYTHON names another python3. Run nothing else on the
+# machine.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -62,8 +63,13 @@ measure() {
 	fi
 }
 
-# gobench PACKAGE PATTERN TIME [FLAG...]: benchmarks of a package.
-gobench() { go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 2h "${@:4}"; }
+# gobench PACKAGE PATTERN TIME: benchmarks of a package. That none ran is an error.
+gobench() {
+	local printed status=0
+	printed=$(go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 2h -v 2>&1) || status=1
+	echo "$printed"
+	[ "$status" = 0 ] && grep -q 'ns/op' <<<"$printed"
+}
 
 # serve NAME ROUNDS FLAG...: a load on a daemon, so many times.
 serve() {
@@ -116,11 +122,12 @@ measure cndpm "$python" "$bench/compare_cndpm.py" --rounds 3
 measure cndpm-memory go test ./cli/internal/bench -run TestExpertsFootprint -v
 measure batches gobench ./data/stream Batches 1x
 measure loader "$python" "$bench/compare_loader.py" --data "$data" --rounds 3 --workers 2
-measure cache-open gobench ./data MiniImageNetOpen 10x
+measure cache-open gobench ./data MiniImageNet/open 10x
 measure footprint go test ./cli -run TestFootprint -v -timeout 1h
 measure dense gobench ./learn/internal/dense . 0.2s
 measure live gobench ./live 'Learn|Predict' 500x
 measure live-save gobench ./live Save 20x
+mkdir -p "$out/disk" "$out/places"
 serve serve 4
 serve serve-learn 2 --predictions 0
 serve serve-photos 3 --jpeg
@@ -132,6 +139,5 @@ measure report-paper gobench ./survey/paper Report 1x
 OCL_LONG=1 measure report-500 gobench ./view/report FiveHundredRuns 10x
 measure killed go test ./sweep/study -run Killed -kills 8 -killstudy testdata/cifar100.yaml -timeout 2h -v
 measure scale go test ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale" -v -timeout 2h
-mkdir -p "$out/places"
 measure served env TMPDIR=/dev/shm go test ./sweep/served -run TestKills -scale -placesdir "$out/places" -v -timeout 2h
 exit $failed

@@ -3,7 +3,7 @@
 
 usage: cli/internal/bench/compare_loader.py [--data ../shared/data] [--rounds 3] [--workers 2]
 
-ocl decodes the 60,000 JPEGs, hashes them and writes them to a cache file (BenchmarkMiniImageNetCache in package data). The loader
+ocl decodes the 60,000 JPEGs, hashes them and writes them to a cache file (BenchmarkMiniImageNet/build of package data). The loader
 decodes them with Pillow in worker processes and hands over batches of uint8 tensors; it writes nothing. A ratio above 1 says that
 ocl is faster. Needs `pip install torch pillow numpy`; the files should have been read once before.
 """
@@ -48,7 +48,7 @@ def run_torch(images, workers):
 
 def run_ocl(program, data, workers):
     """Seconds of building the cache."""
-    words = [program, "-test.run", "^$", "-test.bench", "^BenchmarkMiniImageNetCache$", "-test.benchtime", "1x", "-test.cpu", str(workers)]
+    words = [program, "-test.run", "^$", "-test.bench", "^BenchmarkMiniImageNet$/^build$", "-test.benchtime", "1x", "-test.cpu", str(workers)]
     out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"OCL_DATA": str(data)}).stdout
     found = re.search(r"([\d.]+) ns/op", out)
     if not found:
