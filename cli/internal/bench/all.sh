@@ -40,7 +40,7 @@ go build -buildvcs=true -o "$out/ocl" ./cmd/ocl
 } >"$out/machine.txt"
 export PATH="$out:$PATH" OCL_DATA=$data
 for name in "${@:3}"; do
-	if ! grep -qE "^(OCL_LONG=1 )?(measure|serve) $name " "$self"; then
+	if ! grep -qE "^(measure|serve) $name " "$self"; then
 		echo "all.sh: it measures no $name. Give names that follow \"measure\" or \"serve\" in $self" >&2
 		exit 2
 	fi
@@ -63,28 +63,36 @@ measure() {
 	fi
 }
 
-# gobench PACKAGE PATTERN TIME: benchmarks of a package. That none ran is an error.
-gobench() {
+# gotest PACKAGE FLAG...: a test or benchmarks of a package, the long ones too. That none ran, or that one was skipped, is an error.
+gotest() {
 	local printed status=0
-	printed=$(go test "$1" -run '^$' -bench "$2" -benchtime "$3" -timeout 2h -v 2>&1) || status=1
+	printed=$(OCL_LONG=1 go test "$@" -v -timeout 2h 2>&1) || status=1
 	echo "$printed"
-	[ "$status" = 0 ] && grep -q 'ns/op' <<<"$printed"
+	[ "$status" = 0 ] && grep -qE 'ns/op|^--- PASS' <<<"$printed" && ! grep -q -e '--- SKIP' <<<"$printed"
 }
+
+# gobench PACKAGE PATTERN TIME: benchmarks of a package.
+gobench() { gotest "$1" -run '^$' -bench "$2" -benchtime "$3"; }
 
 # serve NAME ROUNDS FLAG...: a load on a daemon, so many times.
 serve() {
 	measure "$1" bash -c 'for i in $(seq "$1"); do ocl bench serve --quiet "${@:2}"; done' serve "${@:2}"
 }
 
-# peer ROUNDS: the same load on FastAPI with PyTorch and on ocl, in turn.
+# served: a study of many jobs whose holder and workers are killed, in memory.
+served() { TMPDIR=/dev/shm gotest ./sweep/served -run TestKills -scale -placesdir "$out/places"; }
+
+# peer ROUNDS: the same load on FastAPI with PyTorch and on ocl, in turn. The peer ends before ocl's turn, as it still learns.
 peer() {
-	"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
-	local server=$! failed=0
-	sleep 20
+	local failed=0
 	for _ in $(seq "$1"); do
-		ocl bench serve --quiet --url http://127.0.0.1:8200 && ocl bench serve --quiet || failed=1
+		"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
+		sleep 20
+		ocl bench serve --quiet --url http://127.0.0.1:8200 || failed=1
+		kill $!
+		wait $! || true
+		ocl bench serve --quiet || failed=1
 	done
-	kill "$server"
 	return "$failed"
 }
 
@@ -119,11 +127,11 @@ measure later-tricks ocl bench methods --trick las,lode,ema,rar --repeat 5 --ste
 measure later-mkd ocl bench methods --trick mkd --workers 1 --steps 30 --repeat 7 --memory 200 --quiet
 measure later-slow ocl bench methods --method er,aser,clib --memory 500 --workers 1 --repeat 3 --quiet
 measure cndpm "$python" "$bench/compare_cndpm.py" --rounds 3
-measure cndpm-memory go test ./cli/internal/bench -run TestExpertsFootprint -v
-measure batches gobench ./data/stream Batches 1x
+measure cndpm-memory gotest ./cli/internal/bench -run TestExpertsFootprint
+measure batches gobench ./data/stream Batches 2x
 measure loader "$python" "$bench/compare_loader.py" --data "$data" --rounds 3 --workers 2
 measure cache-open gobench ./data MiniImageNet/open 10x
-measure footprint go test ./cli -run TestFootprint -v -timeout 1h
+measure footprint gotest ./cli -run TestFootprint
 measure dense gobench ./learn/internal/dense . 0.2s
 measure live gobench ./live 'Learn|Predict' 500x
 measure live-save gobench ./live Save 20x
@@ -136,8 +144,8 @@ measure predict ocl bench predict --size 32
 serve serve-labels 5 --labels 50 --seconds 60 --dir "$out/disk"
 measure serve-peer peer 3
 measure report-paper gobench ./survey/paper Report 1x
-OCL_LONG=1 measure report-500 gobench ./view/report FiveHundredRuns 10x
-measure killed go test ./sweep/study -run Killed -kills 8 -killstudy testdata/cifar100.yaml -timeout 2h -v
-measure scale go test ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale" -v -timeout 2h
-measure served env TMPDIR=/dev/shm go test ./sweep/served -run TestKills -scale -placesdir "$out/places" -v -timeout 2h
+measure report-500 gobench ./view/report FiveHundredRuns 10x
+measure killed gotest ./sweep/study -run KilledStudy -kills 8 -killstudy testdata/cifar100.yaml
+measure scale gotest ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale"
+measure served served
 exit $failed

@@ -94,12 +94,13 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench: er: %w", err)
 	}
+	// the line above the table is of ER, as another method may have a network without such convolutions
+	rep.Kernel, rep.Convolution = er.net.Info().Engine.Kernel, er.net.ConvolutionsUsed()
 	for _, name := range o.Methods {
 		r, err := newMethodRig(name, nil, o)
 		if err != nil {
 			return nil, err
 		}
-		rep.Kernel, rep.Convolution = r.net.Info().Engine.Kernel, r.net.ConvolutionsUsed()
 		cost, err := r.measure(ctx, o, m, er)
 		r.close()
 		if err == nil {
