@@ -22,7 +22,7 @@ var trickMomentum = Trick{
 		"θ' ← (1 − α)·θ' + α·θ after each step;  predictions by (θ + θ')/2",
 	Citation: "Michel et al., Rethinking Momentum Knowledge Distillation in Online Continual Learning, ICML 2024",
 	Options:  []Option{mkdWeight, mkdTemperature, mkdAlpha},
-	Cost:     "7/3 × by its passes, 2.26 × measured with one worker on a busy machine (docs/benchmarks.md), and two more copies of the network",
+	Cost:     "7/3 × by its passes, 2.43 × measured with one worker (docs/benchmarks.md), and two more copies of the network",
 	Expect: "For who can pay more than twice the cost of ER for steadier predictions; not for a stream in real time, and not where the memory of two " +
 		"more networks counts. Compare it with replay.iterations=2, which costs nearly as much. Its authors take images of 32 pixels, batches of 10 and 64, and " +
 		"the wide ResNet-18. Images are cropped and flipped as with replay.augment. With weight 0 it is ER on such images, and the mean of both networks predicts.",

@@ -3,8 +3,8 @@
 #
 # usage: cli/internal/bench/all.sh DATA_DIR OUT [NAME...]
 #
-# DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are measured, which takes
-# about three hours of two cores. What OUT has already is left as it is, so the same command continues after a stop. The source must be
+# DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are measured. All but
+# the last three take an hour of two cores. What OUT has already is left as it is, so the same command continues after a stop. The source must be
 # committed, since OUT/machine.txt names its revision. Needs Chromium and `pip install torch
 # torchvision timm efficientnet-lite-pytorch onnx onnxruntime pillow fastapi uvicorn`; PYTHON names another python3. Run nothing else on the
 # machine.
