@@ -34,7 +34,7 @@ func TestFootprint(t *testing.T) {
 		return
 	}
 	if os.Getenv(longTier) == "" {
-		t.Skip(longTier + " is unset: the test takes half a gigabyte and some seconds")
+		t.Skip(longTier + " is unset: the test takes 0.8 GB and some seconds")
 	}
 	const most = 850_000_000
 	child := exec.Command(os.Args[0], "-test.run=^TestFootprint$", "-test.v")

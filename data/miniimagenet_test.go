@@ -446,7 +446,7 @@ func TestRealMiniImageNet(t *testing.T) {
 	}
 }
 
-// BenchmarkMiniImageNet builds the cache of the real images, and opens it again.
+// BenchmarkMiniImageNet builds the cache of the real images in a new folder, and opens that of OCL_CACHE.
 func BenchmarkMiniImageNet(b *testing.B) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" {

@@ -53,7 +53,7 @@ func span(costs []float64, places int) float64 {
 }
 
 // speed is how many times faster a run is with several workers than with one, by Amdahl's law. Two workers were
-// measured to be 1.80 and 1.87 times as fast (docs/benchmarks.md); this is 1.8 if a ninth of the work is not shared.
+// measured to be 1.80 and 1.87 times as fast; this is 1.8 if a ninth of the work is not shared.
 func speed(workers int) float64 {
 	const alone = 1.0 / 9
 	return 1 / (alone + (1-alone)/float64(workers))

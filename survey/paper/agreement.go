@@ -48,8 +48,8 @@ type Part struct {
 
 // Scatter sets the average accuracy of cells with runs against the published one, with both intervals, and returns the
 // cell of each point. A mean of fewer than three runs has no interval of ours, as it would be longer than the axis.
-// Cells that differ have their names. Left out are the best cells of a table and Offline, which would take half of the
-// figure.
+// Cells that differ have their names. Left out are cells that another table has first, "Best OCI", cells without a
+// published value, and Offline, whose accuracy would take half of the figure.
 func Scatter(parts []Part) (*chart.Scatter, []*Cell) {
 	s := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
 	var cells []*Cell

@@ -33,7 +33,6 @@ fi
 go build -buildvcs=true -o "$out/ocl" ./cmd/ocl
 {
 	echo "revision $revision"
-	date -u +"date %F"
 	lscpu | grep -E '^(Model name|CPU\(s\)|L2|L3)' || true
 	"$python" -c 'import torch; print("PyTorch", torch.__version__)' || true
 	"$out/ocl" --version
@@ -46,6 +45,7 @@ for name in "${@:3}"; do
 	fi
 done
 failed=0
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 # measure NAME COMMAND...: a command whose output is kept when it ends well.
 measure() {
@@ -55,7 +55,7 @@ measure() {
 		return 0
 	fi
 	echo "$(date +%T) $name: $*"
-	if { echo "\$ $*"; "$@"; } >"$to.part" 2>&1; then
+	if { date -u +%FT%TZ; echo "\$ $*"; "$@"; } >"$to.part" 2>&1; then
 		mv "$to.part" "$to"
 	else
 		echo "all.sh: $name failed; $to.part has what it printed" >&2
@@ -66,7 +66,7 @@ measure() {
 # gotest PACKAGE FLAG...: a test or benchmarks of a package, the long ones too. That none ran, or that one was skipped, is an error.
 gotest() {
 	local printed status=0
-	printed=$(OCL_LONG=1 go test "$@" -v -timeout 2h 2>&1) || status=1
+	printed=$(OCL_LONG=1 go test "$@" -count 1 -v -timeout 2h 2>&1) || status=1
 	echo "$printed"
 	[ "$status" = 0 ] && grep -qE 'ns/op|^--- PASS' <<<"$printed" && ! grep -q -e '--- SKIP' <<<"$printed"
 }
@@ -76,7 +76,13 @@ gobench() { gotest "$1" -run '^$' -bench "$2" -benchtime "$3"; }
 
 # serve NAME ROUNDS FLAG...: a load on a daemon, so many times.
 serve() {
-	measure "$1" bash -c 'for i in $(seq "$1"); do ocl bench serve --quiet "${@:2}"; done' serve "${@:2}"
+	measure "$1" bash -ec 'for i in $(seq "$1"); do ocl bench serve --quiet "${@:2}"; done' serve "${@:2}"
+}
+
+# scale: a study of many jobs whose workers are killed, on the disk.
+scale() {
+	rm -rf "$out/scale"
+	gotest ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale"
 }
 
 # served: a study of many jobs whose holder and workers are killed, in memory.
@@ -89,7 +95,7 @@ peer() {
 		"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
 		sleep 20
 		ocl bench serve --quiet --url http://127.0.0.1:8200 || failed=1
-		kill $!
+		kill $! || failed=1
 		wait $! || true
 		ocl bench serve --quiet || failed=1
 	done
@@ -128,7 +134,7 @@ measure later-mkd ocl bench methods --trick mkd --workers 1 --steps 30 --repeat 
 measure later-slow ocl bench methods --method er,aser,clib --memory 500 --workers 1 --repeat 3 --quiet
 measure cndpm "$python" "$bench/compare_cndpm.py" --rounds 3
 measure cndpm-memory gotest ./cli/internal/bench -run TestExpertsFootprint
-measure batches gobench ./data/stream Batches 2x
+measure batches gobench ./data/stream Batches 1x
 measure loader "$python" "$bench/compare_loader.py" --data "$data" --rounds 3 --workers 2
 measure cache-open gobench ./data MiniImageNet/open 10x
 measure footprint gotest ./cli -run TestFootprint
@@ -146,6 +152,6 @@ measure serve-peer peer 3
 measure report-paper gobench ./survey/paper Report 1x
 measure report-500 gobench ./view/report FiveHundredRuns 10x
 measure killed gotest ./sweep/study -run KilledStudy -kills 8 -killstudy testdata/cifar100.yaml
-measure scale gotest ./sweep/study -run 'TestScale$' -scale -scaledir "$out/scale"
+measure scale scale
 measure served served
 exit $failed

@@ -30,7 +30,7 @@ func TestExpertsFootprint(t *testing.T) {
 		return
 	}
 	if os.Getenv("OCL_LONG") == "" {
-		t.Skip("OCL_LONG is not set: the test takes 1.4 GB and half a minute")
+		t.Skip("OCL_LONG is not set: the test takes 1.6 GB and some seconds")
 	}
 	const most = 2_000_000_000
 	child := exec.Command(os.Args[0], "-test.run=^TestExpertsFootprint$", "-test.v")

@@ -14,7 +14,7 @@ const (
 const WinogradRounding = 4.5
 
 // winogradTable is the fewest channels, input and output, for which Winograd's algorithm is faster, as measured with
-// `ocl bench engine --layers` (docs/benchmarks.md). It is a table and not a timing at start-up, so that a run can be
+// `ocl bench engine --layers`. It is a table and not a timing at start-up, so that a run can be
 // repeated bit for bit; it is the same for all kernel sets.
 var winogradTable = struct{ planes, channelLast int }{16, 32}
 
