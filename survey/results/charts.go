@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -102,7 +101,7 @@ func stepChart(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(records) < 2 || strings.Join(records[0],
-		",") != "size,program,median_ms,low_ms,high_ms,machine,revision,command" {
+		",") != "size,program,median_ms,machine,revision,command" {
 		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", file)
 	}
 	grey := report.LookOf(report.Known{Name: "finetune", Bound: report.LowerBound})
@@ -110,14 +109,7 @@ func stepChart(file string) ([]byte, error) {
 		{Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
 	var words, machines []string
 	for i, r := range records[1:] {
-		v := chart.Value{Low: none, High: none}
 		at, bad := strconv.ParseFloat(r[2], 64)
-		if v.At = at; r[3] != "" {
-			var low, high error
-			v.Low, low = strconv.ParseFloat(r[3], 64)
-			v.High, high = strconv.ParseFloat(r[4], 64)
-			bad = errors.Join(bad, low, high)
-		}
 		group := slices.IndexFunc(c.Groups, func(s chart.Group) bool { return s.Name == r[1] })
 		if bad != nil || group < 0 {
 			return nil, fmt.Errorf("charts: %s: line %d is %q: a time is not a number, or the program is neither ocl nor PyTorch",
@@ -129,9 +121,9 @@ func stepChart(file string) ([]byte, error) {
 			row = len(c.Rows)
 			c.Rows = append(c.Rows, chart.Row{Label: label, Values: []chart.Value{{At: none}, {At: none}}})
 		}
-		c.Rows[row].Values[group] = v
-		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], v.At))
-		machines = append(machines, r[5])
+		c.Rows[row].Values[group] = chart.Value{At: at, Low: none, High: none}
+		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], at))
+		machines = append(machines, r[3])
 	}
 	slices.Sort(machines)
 	title := "Milliseconds for a training step of ER"

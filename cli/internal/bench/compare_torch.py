@@ -2,7 +2,7 @@
 """Compare the engine with PyTorch on this machine: alternates `ocl bench engine` and torch_step.py, prints medians and ratios.
 
 usage: cli/internal/bench/compare_torch.py [--sizes 32,84,128] [--rounds 5] [--seconds 6] [--threads 2] [--modes eager,channels_last]
-                              [--ocl "go run ./cmd/ocl"] [--torch ../shared/peers/torch_step.py] [--json FILE]
+                              [--ocl "go run ./cmd/ocl"] [--torch ../shared/peers/torch_step.py]
 
 Both measure a survey step (two passes of 10 images, one SGD update) and the evaluation of 200 images, in float32, with
 as many threads. A ratio above 1 says that ocl is faster than PyTorch's fastest mode in the same rounds. Needs
@@ -36,6 +36,11 @@ def run_torch(script, size, threads, modes):
     return got
 
 
+def spread(ms):
+    """The median of the rounds, with the least and the most."""
+    return f"{statistics.median(ms):.1f} ({min(ms):.1f} to {max(ms):.1f})"
+
+
 def compare(args, size):
     """Medians over all rounds for one size."""
     ours, torch = {"step": [], "evaluation": []}, {m: {"step": [], "evaluation": []} for m in args.modes}
@@ -53,13 +58,11 @@ def compare(args, size):
     rows = []
     for what in ("step", "evaluation"):
         mine = statistics.median(ours[what])
-        theirs = {m: statistics.median(torch[m][what]) for m in args.modes}
-        best = min(theirs, key=theirs.get)
+        theirs = [statistics.median(torch[m][what]) for m in args.modes]
         rows.append({"size": size, "what": what, "kernel": kernel, "convolution": convolution,
-                     "threads": args.threads, "rounds": args.rounds, "peak_gflops": statistics.median(peaks),
-                     "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best, "ratio": theirs[best] / mine,
-                     "ocl_range_ms": [min(ours[what]), max(ours[what])],
-                     "torch_range_ms": {m: [min(torch[m][what]), max(torch[m][what])] for m in args.modes}})
+                     "peak_gflops": statistics.median(peaks),
+                     "ocl": spread(ours[what]), "torch": [spread(torch[m][what]) for m in args.modes],
+                     "ratio": min(theirs) / mine})
     return rows
 
 
@@ -72,21 +75,17 @@ def main():
     parser.add_argument("--modes", type=lambda s: s.split(","), default=["eager", "channels_last"])
     parser.add_argument("--ocl", default="go run ./cmd/ocl")
     parser.add_argument("--torch", default="../shared/peers/torch_step.py")
-    parser.add_argument("--json", help="also write the rows to this file")
     args = parser.parse_args()
     rows = []
     for size in args.sizes:
         rows += compare(args, size)
     print(f"kernel {rows[0]['kernel']}, convolution {rows[0]['convolution']}, {args.threads} threads, "
-          f"FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s, medians of {args.rounds} rounds\n")
+          f"FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s, median (least to most) of {args.rounds} rounds\n")
     print("| size | what | ocl, ms | " + " | ".join(f"PyTorch {m}, ms" for m in args.modes) + " | fastest PyTorch / ocl |")
     print("|---|---" + "|---:" * (len(args.modes) + 2) + "|")
     for r in rows:
-        print(f"| {r['size']}×{r['size']} | {r['what']} | {r['ocl_ms']:.1f} | "
-              + " | ".join(f"{r['torch_ms'][m]:.1f}" for m in args.modes) + f" | {r['ratio']:.2f} |")
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(rows, f, indent=1)
+        print(f"| {r['size']}×{r['size']} | {r['what']} | {r['ocl']} | "
+              + " | ".join(r["torch"]) + f" | {r['ratio']:.2f} |")
 
 
 if __name__ == "__main__":
