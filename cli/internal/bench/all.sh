@@ -3,11 +3,11 @@
 #
 # usage: cli/internal/bench/all.sh DATA_DIR OUT [NAME...]
 #
-# DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are measured. All but
-# the last three take an hour of two cores. What OUT has already is left as it is, so the same command continues after a stop. The source must be
-# committed, since OUT/machine.txt names its revision. Needs Chromium and `pip install torch
-# torchvision timm efficientnet-lite-pytorch onnx onnxruntime pillow fastapi uvicorn`; PYTHON names another python3. Run nothing else on the
-# machine.
+# DATA_DIR has the data sets, as shared/data/unpack writes them. A NAME is one of those below; without one all are
+# measured. All but the last three take an hour of two cores. What OUT has already is left as it is, so the same command
+# continues after a stop. The source must be committed, since OUT/machine.txt names its revision. Run nothing else on
+# the machine. Needs Chromium, curl and `pip install torch torchvision timm efficientnet-lite-pytorch onnx onnxruntime
+# pillow fastapi uvicorn`; PYTHON names another python3.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -93,7 +93,7 @@ peer() {
 	local failed=0
 	for _ in $(seq "$1"); do
 		"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
-		sleep 20
+		curl -sf -o /dev/null --retry 300 --retry-delay 1 --retry-connrefused http://127.0.0.1:8200/readyz || failed=1
 		ocl bench serve --quiet --url http://127.0.0.1:8200 || failed=1
 		kill $! || failed=1
 		wait $! || true
