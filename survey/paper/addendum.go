@@ -1,10 +1,10 @@
 package paper
 
 import (
+	"maps"
 	"math"
 	"slices"
 
-	"ocl/config"
 	"ocl/run/experiment"
 	"ocl/run/metric"
 	"ocl/run/metric/compare"
@@ -26,37 +26,68 @@ func Anchors(r *result.Result) bool {
 // anchor is the cell of the anchors, at whatever size of the memory.
 var anchor = Spec{Benchmark: survey.CIFAR100, Method: "er"}
 
+// AnchorCells are the cells that the anchors have, in the order of the survey's table, with the runs of the
+// confirmation and of the addendum.
+func (s *Study) AnchorCells() []*Cell {
+	anchors := s.only(func(r *Run) bool { return Confirms(r.Result) || Anchors(r.Result) })
+	return slices.DeleteFunc(anchors.Cells(survey.ClassIncremental), func(c *Cell) bool {
+		return c.Spec.Benchmark != anchor.Benchmark || c.Spec.Method != anchor.Method
+	})
+}
+
 // anchorsOf are the accuracies of the anchors in per cent by seed, the mean over the sizes of the memory; nil if a run
 // is missing or has diverged.
 func (s *Study) anchorsOf() map[uint64]float64 {
-	sums, runs := map[uint64]float64{}, map[[2]uint64]bool{}
-	for _, r := range s.Runs {
-		res := r.Result
-		if !Anchors(res) && !(Confirms(res) && res.Method.Name == anchor.Method && len(res.Method.Tricks) == 0) {
-			continue
+	cells, means := s.AnchorCells(), map[uint64]float64{}
+	for _, c := range cells {
+		if c.Ours.N < anchorSeeds {
+			return nil
 		}
-		key := [2]uint64{r.Seed, uint64(res.Config.Memory)}
-		m, ok := r.Metrics(config.ClassifierHead)
-		if ok && m.AverageAccuracy != nil && res.Outcome.State == result.Finished && !runs[key] {
-			runs[key] = true
-			sums[r.Seed] += 100 * *m.AverageAccuracy / float64(len(anchorMemories()))
+		for i, r := range c.Runs {
+			means[r.Seed] += c.Values[i] / float64(len(cells))
 		}
 	}
-	if len(runs) < anchorSeeds*len(anchorMemories()) {
-		return nil
-	}
-	return sums
+	return means
 }
 
-// anchorMemories are the sizes of the memory in the survey's table.
-func anchorMemories() (sizes []int) {
-	for _, v := range survey.Read(survey.ClassIncremental) {
-		s, ok := specOf(survey.ClassIncremental, v)
-		if ok && s.Benchmark == anchor.Benchmark && s.Method == anchor.Method && !slices.Contains(sizes, s.Memory) {
-			sizes = append(sizes, s.Memory)
+// Luck says how far the seeds of the confirmation lie from those that the anchors have beside them.
+type Luck struct {
+	Confirmation, Later metric.Estimate // accuracies in per cent
+	// P is the two-sided probability of Welch's test if both have one mean; NaN if either has fewer than two runs.
+	P float64
+}
+
+// Luck compares the seeds of a cell of [Study.AnchorCells].
+func (c *Cell) Luck() Luck {
+	values := map[uint64]float64{}
+	for i, r := range c.Runs {
+		values[r.Seed] = c.Values[i]
+	}
+	return luckOf(values)
+}
+
+// Luck compares the seeds by their means over the sizes of the memory; nil if an anchor is missing or has diverged.
+func (s *Study) Luck() *Luck {
+	anchors := s.anchorsOf()
+	if anchors == nil {
+		return nil
+	}
+	l := luckOf(anchors)
+	return &l
+}
+
+func luckOf(values map[uint64]float64) Luck {
+	var first, later []float64
+	for _, seed := range slices.Sorted(maps.Keys(values)) {
+		if seed < confirmingSeed+confirmingRuns {
+			first = append(first, values[seed])
+		} else {
+			later = append(later, values[seed])
 		}
 	}
-	return sizes
+	a, b := metric.EstimateOf(first), metric.EstimateOf(later)
+	return Luck{a, b, metric.Welch(a.Mean-b.Mean, metric.ErrorOf(a.Half, a.N), float64(a.N-1),
+		metric.ErrorOf(b.Half, b.N), float64(b.N-1)).P()}
 }
 
 // Anchored is a mean of the confirmation's runs, corrected for how lucky their seeds were with the anchors.

@@ -205,7 +205,7 @@ func TestAddendumFile(t *testing.T) {
 			t.Errorf("memory %d with seed %d is no anchor", c.Memory, c.Seed)
 		}
 	}
-	if want := (anchorSeeds - confirmingRuns) * len(anchorMemories()); len(runs) != want || want != 30 {
+	if want := (anchorSeeds - confirmingRuns) * len((&Study{}).AnchorCells()); len(runs) != want || want != 30 {
 		t.Errorf("%d jobs, want %d", len(runs), want)
 	}
 }
@@ -224,7 +224,7 @@ func TestAnchorsAreApart(t *testing.T) {
 		spec.Memory = memory
 		return spec
 	}
-	for _, memory := range anchorMemories() {
+	for _, memory := range []int{1000, 5000, 10000} {
 		for i := range uint64(anchorSeeds) {
 			if memory != 1000 || i < anchorSeeds-1 {
 				add(sized(memory), confirmingSeed+i)
@@ -246,6 +246,9 @@ func TestAnchorsAreApart(t *testing.T) {
 		return nil
 	}
 	s := mustRead(t, dir)
+	if l := s.Luck(); l != nil {
+		t.Errorf("without one anchor the luck of the seeds is %+v", l)
+	}
 	if c := find(s.Confirmation()); c.Anchored != nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("without one anchor it is %+v, of %d runs", c.Anchored, len(c.Runs))
 	}
@@ -259,6 +262,9 @@ func TestAnchorsAreApart(t *testing.T) {
 		}
 	}
 	s = mustRead(t, dir)
+	if l := s.Luck(); l == nil || l.Confirmation.N != confirmingRuns || l.Later.N != anchorSeeds-confirmingRuns {
+		t.Errorf("with all anchors the luck of the seeds is %+v", l)
+	}
 	if c := find(s.Confirmation()); c.Anchored == nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("with all anchors it is %+v, of %d runs", c.Anchored, len(c.Runs))
 	}
@@ -286,5 +292,21 @@ func TestAnchorsAreApart(t *testing.T) {
 		if change(r); Anchors(r) {
 			t.Errorf("%s is an anchor", name)
 		}
+	}
+}
+
+// TestLuck: the first five seeds are set against the others by Welch's test. Five values of 11 to 15 and five of 1 to 5
+// differ by ten standard errors of one, with eight degrees of freedom.
+func TestLuck(t *testing.T) {
+	values := map[uint64]float64{}
+	for i := range uint64(confirmingRuns) {
+		values[confirmingSeed+i], values[confirmingSeed+confirmingRuns+i] = float64(11+i), float64(1+i)
+	}
+	l := luckOf(values)
+	if l.Confirmation.Mean != 13 || l.Later.Mean != 3 || math.Abs(l.P-2*metric.Tail(10, 8)) > 1e-12 {
+		t.Errorf("it is %+v", l)
+	}
+	if l := luckOf(map[uint64]float64{confirmingSeed: 1, confirmingSeed + 1: 2}); !math.IsNaN(l.P) {
+		t.Errorf("without later seeds it is %+v", l)
 	}
 }

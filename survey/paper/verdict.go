@@ -136,6 +136,11 @@ func (c *Cell) lessPublished(mean, e, freedom float64) metric.Difference {
 	return metric.Welch(mean-c.Published.Mean, e, freedom, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
 }
 
+// Excess is our mean less the published one, in points.
+func (c *Cell) Excess() metric.Difference {
+	return c.lessPublished(c.Ours.Mean, metric.ErrorOf(c.Ours.Half, c.Ours.N), float64(c.Ours.N-1))
+}
+
 // test compares our mean with the published one, if there are enough runs. Else its numbers stay NaN.
 func (c *Cell) test() {
 	var notes []string
@@ -151,7 +156,7 @@ func (c *Cell) test() {
 	if n < decisive {
 		return
 	}
-	d := c.lessPublished(c.Ours.Mean, metric.ErrorOf(c.Ours.Half, n), float64(n-1))
+	d := c.Excess()
 	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
 }
 

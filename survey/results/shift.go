@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -40,17 +41,23 @@ func (p *page) Shift() string {
 // Torch says whether ER in PyTorch reaches what ours reaches with the same orders of classes, of some seeds.
 func (p *page) Torch(first, last uint64) string { return peerText(p.study.Peer(p.torch, first, last)) }
 
-// TorchMeans says what both reach with some seeds.
-func (p *page) TorchMeans(first, last uint64) string {
-	x := p.study.Peer(p.torch, first, last)
-	if x == nil {
-		return "what is not known yet with ocl and PyTorch"
+// Anchors sets ER with its fifteen seeds beside the paper, and the seeds of the confirmation beside the later ones.
+func (p *page) Anchors() string {
+	t := tableOf("stored samples", "runs", "ocl", "the paper", "ocl less the paper, points", "p",
+		"seeds 4 to 8", "seeds 9 to 18", "p that both have one mean")
+	row := func(name, runs, ours, theirs, excess, p string, l paper.Luck) {
+		t.row(name, runs, ours, theirs, excess, p, plusMinus(l.Confirmation), plusMinus(l.Later), count.Chance(l.P))
 	}
-	mean := func(values []float64) string {
-		m, half := metric.Interval(values)
-		return fmt.Sprintf("%s ± %s %%", count.Fixed(m, 1), count.Fixed(half, 1))
+	for _, c := range p.study.AnchorCells() {
+		if l, e := c.Luck(), c.Excess(); !math.IsNaN(l.P) {
+			row(count.Number(c.Memory), strconv.Itoa(c.Ours.N), plusMinus(c.Ours), published(c.Published), signed(e),
+				count.Chance(e.P()), l)
+		}
 	}
-	return mean(x.Ours) + " with ocl, and " + mean(x.Theirs) + " in PyTorch"
+	if l := p.study.Luck(); l != nil {
+		row("mean of these", dash, dash, dash, dash, dash, *l)
+	}
+	return t.String()
 }
 
 func peerText(x *paper.Peer) string {
@@ -68,8 +75,10 @@ func peerText(x *paper.Peer) string {
 }
 
 // points is a difference with its 95 % interval.
-func points(d metric.Difference) string {
-	return fmt.Sprintf("%s ± %s points", count.Signed(d.Mean, 1), count.Fixed(d.Half(0.975), 1))
+func points(d metric.Difference) string { return signed(d) + " points" }
+
+func signed(d metric.Difference) string {
+	return count.Signed(d.Mean, 1) + " ± " + count.Fixed(d.Half(0.975), 1)
 }
 
 // peerHead is the first line of a file of another program's accuracies.
