@@ -26,9 +26,9 @@ func Anchors(r *result.Result) bool {
 // anchor is the cell of the anchors, at whatever size of the memory.
 var anchor = Spec{Benchmark: survey.CIFAR100, Method: "er"}
 
-// AnchorCells are the cells that the anchors have, in the order of the survey's table, with the runs of the
+// anchorCells are the cells that the anchors have, in the order of the survey's table, with the runs of the
 // confirmation and of the addendum.
-func (s *Study) AnchorCells() []*Cell {
+func (s *Study) anchorCells() []*Cell {
 	anchors := s.only(func(r *Run) bool { return Confirms(r.Result) || Anchors(r.Result) })
 	return slices.DeleteFunc(anchors.Cells(survey.ClassIncremental), func(c *Cell) bool {
 		return c.Spec.Benchmark != anchor.Benchmark || c.Spec.Method != anchor.Method
@@ -38,7 +38,7 @@ func (s *Study) AnchorCells() []*Cell {
 // anchorsOf are the accuracies of the anchors in per cent by seed, the mean over the sizes of the memory; nil if a run
 // is missing or has diverged.
 func (s *Study) anchorsOf() map[uint64]float64 {
-	cells, means := s.AnchorCells(), map[uint64]float64{}
+	cells, means := s.anchorCells(), map[uint64]float64{}
 	for _, c := range cells {
 		if c.Ours.N < anchorSeeds {
 			return nil
@@ -50,44 +50,60 @@ func (s *Study) anchorsOf() map[uint64]float64 {
 	return means
 }
 
-// Luck says how far the seeds of the confirmation lie from those that the anchors have beside them.
-type Luck struct {
-	Confirmation, Later metric.Estimate // accuracies in per cent
-	// P is the two-sided probability of Welch's test if both have one mean; NaN if either has fewer than two runs.
-	P float64
+// AnchorRow is ER without a trick with the fifteen seeds of the anchors, at one size of the memory or as the mean over
+// the sizes.
+type AnchorRow struct {
+	Memory              int               // stored samples; 0 for the mean over the sizes
+	Ours                metric.Estimate   // per cent
+	Published           metric.Estimate   // per cent
+	Excess              metric.Difference // ours less the published mean, in points, by Welch's test
+	Confirmation, Later metric.Estimate   // of ours, the seeds of the confirmation and those after them
+	Luck                metric.Difference // Confirmation less Later, in points, by Welch's test
 }
 
-// Luck compares the seeds of a cell of [Study.AnchorCells].
-func (c *Cell) Luck() Luck {
-	values := map[uint64]float64{}
-	for i, r := range c.Runs {
-		values[r.Seed] = c.Values[i]
-	}
-	return luckOf(values)
-}
-
-// Luck compares the seeds by their means over the sizes of the memory; nil if an anchor is missing or has diverged.
-func (s *Study) Luck() *Luck {
-	anchors := s.anchorsOf()
-	if anchors == nil {
+// AnchorRows are the sizes of the memory, and then the mean over them; nil if an anchor is missing or has diverged.
+// That mean takes the published means as independent.
+func (s *Study) AnchorRows() (rows []AnchorRow) {
+	means := s.anchorsOf()
+	if means == nil {
 		return nil
 	}
-	l := luckOf(anchors)
-	return &l
+	cells := s.anchorCells()
+	average, squares, fourths := 0.0, 0.0, 0.0 // of the published means, and of their errors
+	for _, c := range cells {
+		values := map[uint64]float64{}
+		for i, r := range c.Runs {
+			values[r.Seed] = c.Values[i]
+		}
+		n := benchmark(c.Spec.Benchmark).Runs
+		e := metric.ErrorOf(c.Published.Interval, n)
+		average += c.Published.Mean / float64(len(cells))
+		squares, fourths = squares+e*e, fourths+e*e*e*e/float64(n-1)
+		rows = append(rows, anchorRow(c.Memory, values, c.Published.Mean, e, float64(n-1)))
+	}
+	return append(rows, anchorRow(0, means, average, math.Sqrt(squares)/float64(len(cells)), squares*squares/fourths))
 }
 
-func luckOf(values map[uint64]float64) Luck {
-	var first, later []float64
+// anchorRow compares values by seed with a published mean, whose error has so many degrees of freedom.
+func anchorRow(memory int, values map[uint64]float64, published, e, freedom float64) AnchorRow {
+	var all, first, later []float64
 	for _, seed := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, values[seed])
 		if seed < confirmingSeed+confirmingRuns {
 			first = append(first, values[seed])
 		} else {
 			later = append(later, values[seed])
 		}
 	}
-	a, b := metric.EstimateOf(first), metric.EstimateOf(later)
-	return Luck{a, b, metric.Welch(a.Mean-b.Mean, metric.ErrorOf(a.Half, a.N), float64(a.N-1),
-		metric.ErrorOf(b.Half, b.N), float64(b.N-1)).P()}
+	r := AnchorRow{Memory: memory, Ours: metric.EstimateOf(all), Confirmation: metric.EstimateOf(first),
+		Later: metric.EstimateOf(later)}
+	less := func(a metric.Estimate, b, e, freedom float64) metric.Difference {
+		return metric.Welch(a.Mean-b, metric.ErrorOf(a.Half, a.N), float64(a.N-1), e, freedom)
+	}
+	r.Excess = less(r.Ours, published, e, freedom)
+	r.Luck = less(r.Confirmation, r.Later.Mean, metric.ErrorOf(r.Later.Half, r.Later.N), float64(r.Later.N-1))
+	r.Published = metric.Estimate{Mean: published, Half: metric.Difference{Error: e, Freedom: freedom}.Half(0.975)}
+	return r
 }
 
 // Anchored is a mean of the confirmation's runs, corrected for how lucky their seeds were with the anchors.

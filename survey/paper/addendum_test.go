@@ -205,7 +205,7 @@ func TestAddendumFile(t *testing.T) {
 			t.Errorf("memory %d with seed %d is no anchor", c.Memory, c.Seed)
 		}
 	}
-	if want := (anchorSeeds - confirmingRuns) * len((&Study{}).AnchorCells()); len(runs) != want || want != 30 {
+	if want := (anchorSeeds - confirmingRuns) * len((&Study{}).anchorCells()); len(runs) != want || want != 30 {
 		t.Errorf("%d jobs, want %d", len(runs), want)
 	}
 }
@@ -246,8 +246,8 @@ func TestAnchorsAreApart(t *testing.T) {
 		return nil
 	}
 	s := mustRead(t, dir)
-	if l := s.Luck(); l != nil {
-		t.Errorf("without one anchor the luck of the seeds is %+v", l)
+	if rows := s.AnchorRows(); rows != nil {
+		t.Errorf("without one anchor they are %+v", rows)
 	}
 	if c := find(s.Confirmation()); c.Anchored != nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("without one anchor it is %+v, of %d runs", c.Anchored, len(c.Runs))
@@ -262,8 +262,12 @@ func TestAnchorsAreApart(t *testing.T) {
 		}
 	}
 	s = mustRead(t, dir)
-	if l := s.Luck(); l == nil || l.Confirmation.N != confirmingRuns || l.Later.N != anchorSeeds-confirmingRuns {
-		t.Errorf("with all anchors the luck of the seeds is %+v", l)
+	rows := s.AnchorRows()
+	if len(rows) != 4 || rows[0].Memory != 1000 || rows[3].Memory != 0 || rows[3].Ours.N != anchorSeeds {
+		t.Errorf("with all anchors they are %+v", rows)
+	}
+	if c := s.anchorCells()[1]; rows[1].Excess != c.Excess() {
+		t.Errorf("the excess at 5,000 is %+v, and that of its cell %+v", rows[1].Excess, c.Excess())
 	}
 	if c := find(s.Confirmation()); c.Anchored == nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("with all anchors it is %+v, of %d runs", c.Anchored, len(c.Runs))
@@ -295,18 +299,20 @@ func TestAnchorsAreApart(t *testing.T) {
 	}
 }
 
-// TestLuck: the first five seeds are set against the others by Welch's test. Five values of 11 to 15 and five of 1 to 5
-// differ by ten standard errors of one, with eight degrees of freedom.
-func TestLuck(t *testing.T) {
+// TestAnchorRow: five values of 11 to 15 and five of 1 to 5 are ten apart, which is ten standard errors of one, with
+// eight degrees of freedom. All of them are four above a published mean of 4.
+func TestAnchorRow(t *testing.T) {
 	values := map[uint64]float64{}
 	for i := range uint64(confirmingRuns) {
 		values[confirmingSeed+i], values[confirmingSeed+confirmingRuns+i] = float64(11+i), float64(1+i)
 	}
-	l := luckOf(values)
-	if l.Confirmation.Mean != 13 || l.Later.Mean != 3 || math.Abs(l.P-2*metric.Tail(10, 8)) > 1e-12 {
-		t.Errorf("it is %+v", l)
+	r := anchorRow(1000, values, 4, 0.5, 14)
+	if r.Confirmation.Mean != 13 || r.Later.Mean != 3 || math.Abs(r.Luck.P()-2*metric.Tail(10, 8)) > 1e-12 {
+		t.Errorf("the luck is %+v", r)
 	}
-	if l := luckOf(map[uint64]float64{confirmingSeed: 1, confirmingSeed + 1: 2}); !math.IsNaN(l.P) {
-		t.Errorf("without later seeds it is %+v", l)
+	e := metric.ErrorOf(r.Ours.Half, 10)
+	if r.Excess.Mean != 4 || math.Abs(r.Excess.Error-math.Sqrt(e*e+0.25)) > 1e-12 ||
+		math.Abs(r.Published.Half-0.5*2.14479) > 1e-4 {
+		t.Errorf("the excess is %+v", r)
 	}
 }

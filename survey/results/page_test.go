@@ -183,7 +183,7 @@ func TestShiftTexts(t *testing.T) {
 	}
 	none := page{study: &paper.Study{}}
 	if shift, torch := none.Shift(), none.Torch(4, 6); !strings.Contains(shift, "when all five") ||
-		!strings.Contains(torch, "when all of") || strings.Count(none.Anchors(), "\n") != 1 {
+		!strings.Contains(torch, "when all of") || !strings.Contains(none.Anchors(), "when all of") {
 		t.Errorf("without runs it is %q, %q and %q", shift, torch, none.Anchors())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -43,19 +42,20 @@ func (p *page) Torch(first, last uint64) string { return peerText(p.study.Peer(p
 
 // Anchors sets ER with its fifteen seeds beside the paper, and the seeds of the confirmation beside the later ones.
 func (p *page) Anchors() string {
-	t := tableOf("stored samples", "runs", "ocl", "the paper", "ocl less the paper, points", "p",
-		"seeds 4 to 8", "seeds 9 to 18", "p that both have one mean")
-	row := func(name, runs, ours, theirs, excess, p string, l paper.Luck) {
-		t.row(name, runs, ours, theirs, excess, p, plusMinus(l.Confirmation), plusMinus(l.Later), count.Chance(l.P))
+	rows := p.study.AnchorRows()
+	if rows == nil {
+		return "Its table is here when all of these runs are there."
 	}
-	for _, c := range p.study.AnchorCells() {
-		if l, e := c.Luck(), c.Excess(); !math.IsNaN(l.P) {
-			row(count.Number(c.Memory), strconv.Itoa(c.Ours.N), plusMinus(c.Ours), published(c.Published), signed(e),
-				count.Chance(e.P()), l)
+	t := tableOf("stored samples", "ocl", "the paper", "ocl less the paper, points", "p", "seeds 4 to 8", "seeds 9 to 18",
+		"the former less the latter")
+	with := func(e metric.Estimate) string { return count.Fixed(e.Mean, 1) + " ± " + count.Fixed(e.Half, 1) }
+	for _, r := range rows {
+		name := "mean of the three"
+		if r.Memory > 0 {
+			name = count.Number(r.Memory)
 		}
-	}
-	if l := p.study.Luck(); l != nil {
-		row("mean of these", dash, dash, dash, dash, dash, *l)
+		t.row(name, with(r.Ours), with(r.Published), signed(r.Excess), count.Chance(r.Excess.P()), with(r.Confirmation),
+			with(r.Later), signed(r.Luck))
 	}
 	return t.String()
 }

@@ -93,7 +93,10 @@ peer() {
 	local failed=0
 	for _ in $(seq "$1"); do
 		"$python" cli/internal/bench/serve_peer.py --port 8200 --threads 1 &
-		curl -sf -o /dev/null --retry 300 --retry-delay 1 --retry-connrefused http://127.0.0.1:8200/readyz || failed=1
+		until curl -sf --noproxy '*' -o /dev/null http://127.0.0.1:8200/readyz; do
+			kill -0 $! || return 1
+			sleep 1
+		done
 		ocl bench serve --quiet --url http://127.0.0.1:8200 || failed=1
 		kill $! || failed=1
 		wait $! || true

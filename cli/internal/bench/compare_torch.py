@@ -80,7 +80,7 @@ def main():
     for size in args.sizes:
         rows += compare(args, size)
     print(f"kernel {rows[0]['kernel']}, convolution {rows[0]['convolution']}, {args.threads} threads, "
-          f"FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s, median (least to most) of {args.rounds} rounds\n")
+          f"FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s. Times are the median (least to most) of {args.rounds} rounds\n")
     print("| size | what | ocl, ms | " + " | ".join(f"PyTorch {m}, ms" for m in args.modes) + " | fastest PyTorch / ocl |")
     print("|---|---" + "|---:" * (len(args.modes) + 2) + "|")
     for r in rows:
