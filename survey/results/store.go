@@ -215,8 +215,11 @@ func (s *shelf) put(r *result.Result, name string) (string, error) {
 			continue // the same run, for its seconds
 		}
 		what := "with the same numbers, made at another time or place"
-		if difference, same := result.Same(experiment.Schema(), there.Result, r); !same {
+		difference, same := result.Same(experiment.Schema(), there.Result, r)
+		if !same {
 			what = "with other numbers (" + difference + ")"
+		} else if there.file != name && (there.Result.Tuning == nil) != (r.Tuning == nil) {
+			continue // the same run, whose setting tuning chose
 		}
 		return "", fmt.Errorf("%s has another result of the same run, %s. Remove one of the two", there.file, what)
 	}

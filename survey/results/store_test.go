@@ -170,6 +170,18 @@ func TestStoreStudy(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "survey", "results", "cifar100/times/er-m5000-s1.json.gz")); err != nil {
 		t.Error(err)
 	}
+	tuned := committed(t, "cifar100/tuned/er-m5000-s5.json.gz") // its setting is that of the confirmation
+	twin := committed(t, "cifar100/confirmation/er-m5000-s5.json.gz")
+	twin.Provenance.Revision = tuned.Provenance.Revision // its own is not known
+	if err := storeStudy(root, studyOf(t, twin), &out); err != nil {
+		t.Error(err)
+	}
+	if err := storeStudy(root, studyOf(t, tuned), &out); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "survey", "results", "cifar100/tuned/er-m5000-s5.json.gz")); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestStoreUntimed: a job whose run time was wanted and is not known is refused.
