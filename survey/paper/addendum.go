@@ -97,11 +97,11 @@ func anchorRow(memory int, values map[uint64]float64, published, e, freedom floa
 	}
 	r := AnchorRow{Memory: memory, Ours: metric.EstimateOf(all), Confirmation: metric.EstimateOf(first),
 		Later: metric.EstimateOf(later)}
-	less := func(a metric.Estimate, b, e, freedom float64) metric.Difference {
+	apart := func(a metric.Estimate, b, e, freedom float64) metric.Difference {
 		return metric.Welch(a.Mean-b, metric.ErrorOf(a.Half, a.N), float64(a.N-1), e, freedom)
 	}
-	r.Excess = less(r.Ours, published, e, freedom)
-	r.Luck = less(r.Confirmation, r.Later.Mean, metric.ErrorOf(r.Later.Half, r.Later.N), float64(r.Later.N-1))
+	r.Excess = apart(r.Ours, published, e, freedom)
+	r.Luck = apart(r.Confirmation, r.Later.Mean, metric.ErrorOf(r.Later.Half, r.Later.N), float64(r.Later.N-1))
 	r.Published = metric.Estimate{Mean: published, Half: metric.Difference{Error: e, Freedom: freedom}.Half(0.975)}
 	return r
 }

@@ -266,8 +266,8 @@ func TestAnchorsAreApart(t *testing.T) {
 	if len(rows) != 4 || rows[0].Memory != 1000 || rows[3].Memory != 0 || rows[3].Ours.N != anchorSeeds {
 		t.Errorf("with all anchors they are %+v", rows)
 	}
-	if c := s.anchorCells()[1]; rows[1].Excess != c.Excess() {
-		t.Errorf("the excess at 5,000 is %+v, and that of its cell %+v", rows[1].Excess, c.Excess())
+	if c := s.anchorCells()[1]; rows[1].Excess != c.excess() {
+		t.Errorf("the excess at 5,000 is %+v, and that of its cell %+v", rows[1].Excess, c.excess())
 	}
 	if c := find(s.Confirmation()); c.Anchored == nil || len(c.Runs) != confirmingRuns {
 		t.Errorf("with all anchors it is %+v, of %d runs", c.Anchored, len(c.Runs))

@@ -80,7 +80,7 @@ func (s *Study) Shift() *Shift {
 	}
 	x := &Shift{Tuned: tuned.Values, Untuned: untuned.Values, Published: tuned.Published,
 		Moved:       paired(tuned.Values, untuned.Values),
-		Above:       tuned.Excess(),
+		Above:       tuned.excess(),
 		TunedSpread: spreadOf(tuned.Ours.Half, n), UntunedSpread: spreadOf(untuned.Ours.Half, n),
 		PublishedSpread: spreadOf(tuned.Published.Interval, theirs)}
 	for _, r := range tuned.Runs {

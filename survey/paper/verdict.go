@@ -136,8 +136,8 @@ func (c *Cell) lessPublished(mean, e, freedom float64) metric.Difference {
 	return metric.Welch(mean-c.Published.Mean, e, freedom, metric.ErrorOf(c.Published.Interval, theirs), float64(theirs-1))
 }
 
-// Excess is our mean less the published one, in points.
-func (c *Cell) Excess() metric.Difference {
+// excess is our mean less the published one, in points.
+func (c *Cell) excess() metric.Difference {
 	return c.lessPublished(c.Ours.Mean, metric.ErrorOf(c.Ours.Half, c.Ours.N), float64(c.Ours.N-1))
 }
 
@@ -156,7 +156,7 @@ func (c *Cell) test() {
 	if n < decisive {
 		return
 	}
-	d := c.Excess()
+	d := c.excess()
 	c.P, c.Low, c.High = d.P(), d.Mean-d.Half(1-level), d.Mean+d.Half(1-level)
 }
 
